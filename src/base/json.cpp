@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lfs_pointer.h"
 #include "base/printable.h"
 
 namespace roformer {
@@ -74,6 +75,7 @@ json parse_json(std::string_view text, const std::string& file, RepeatedNames re
   try {
     return repeated == RepeatedNames::refused ? json::parse(text, watch) : json::parse(text);
   } catch (const json::parse_error& error) {
+    if (is_lfs_pointer(text)) throw_lfs_pointer(file);
     throw_failure(file, text.empty() ? "is empty, not JSON"
                                      : "is not JSON from " + position_in(text, error.byte) + " on");
   } catch (const json::exception&) {  // a number that no type holds

@@ -44,9 +44,7 @@ struct PrepareArguments {
   bool overwrite = false;
   ParallelFlags pairs;
 
-  std::int64_t wanted_threads() const {
-    return threads > 0 ? threads : usable_threads();
-  }
+  std::int64_t wanted_threads() const { return threads > 0 ? threads : usable_threads(); }
 };
 
 PrepareFlags common_flags(const PrepareArguments& arguments) {

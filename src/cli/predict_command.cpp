@@ -22,6 +22,7 @@
 #include "config/words.h"
 #include "data/line_reader.h"
 #include "data/zip.h"
+#include "runs/classifier_classes.h"
 #include "runs/glue_prediction.h"
 
 namespace roformer {
@@ -43,28 +44,22 @@ struct PredictOptions {
 
 constexpr std::size_t kLinesAtATime = 4096;
 
-nlohmann::ordered_json to_json(GlueTask task, const TextLine& line,
+nlohmann::ordered_json to_json(const GlueSettings& settings, const TextLine& line,
                                const GluePrediction& prediction) {
-  const GlueTaskFacts& facts = glue_task_facts(task);
+  const GlueTaskFacts& facts = glue_task_facts(settings.task);
   nlohmann::ordered_json object;
   if (facts.is_regression()) {
     object["score"] = prediction.score;
   } else {
-    object["label"] = prediction_text(task, prediction);
-    for (std::size_t i = 0; i < facts.labels.size(); ++i) {
-      object["probabilities"][facts.labels[i]] = prediction.probabilities[i];
+    const std::vector<std::string> names = class_names(settings);
+    object["label"] = prediction_text(settings, prediction);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      object["probabilities"][names[i]] = prediction.probabilities[i];
     }
   }
   object[facts.pairs ? "sentence1" : "sentence"] = line.first;
   if (facts.pairs) object["sentence2"] = line.second;
   return object;
-}
-
-void print_header(GlueTask task) {
-  const GlueTaskFacts& facts = glue_task_facts(task);
-  std::string header = facts.is_regression() ? "score" : "label";
-  for (const std::string& label : facts.labels) header += "\tp(" + label + ")";
-  std::cout << header << (facts.pairs ? "\tsentence1\tsentence2\n" : "\tsentence\n");
 }
 
 // A text of JSON lines may hold what separates the columns and rows here.
@@ -74,20 +69,30 @@ std::string in_one_cell(std::string text) {
   return text;
 }
 
-void print_row(GlueTask task, const TextLine& line, const GluePrediction& prediction) {
-  std::string row = prediction_text(task, prediction);
+void print_header(const GlueSettings& settings) {
+  const GlueTaskFacts& facts = glue_task_facts(settings.task);
+  std::string header = facts.is_regression() ? "score" : "label";
+  for (const std::string& name : class_names(settings)) {
+    header += "\tp(" + in_one_cell(name) + ")";
+  }
+  std::cout << header << (facts.pairs ? "\tsentence1\tsentence2\n" : "\tsentence\n");
+}
+
+void print_row(const GlueSettings& settings, const TextLine& line,
+               const GluePrediction& prediction) {
+  std::string row = in_one_cell(prediction_text(settings, prediction));
   for (const double probability : prediction.probabilities) {
     row += fmt::format("\t{:.4f}", probability);
   }
   row += "\t" + in_one_cell(line.first);
-  if (glue_task_facts(task).pairs) row += "\t" + in_one_cell(line.second);
+  if (glue_task_facts(settings.task).pairs) row += "\t" + in_one_cell(line.second);
   std::cout << row << '\n';
 }
 
 void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
-  const GlueTask task = trained.settings.glue.task;
+  const GlueSettings& settings = trained.settings.glue;
   LineReader reader(options.file, LineReader::kAnyLength);
-  const TextLineOptions lines{.pairs = glue_task_facts(task).pairs,
+  const TextLineOptions lines{.pairs = glue_task_facts(settings.task).pairs,
                               .format = text_format(options.format),
                               .skip_broken = options.skip_broken};
   std::int64_t texts = 0, cut = 0;
@@ -98,7 +103,7 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
     std::vector<GluePrediction> predictions;
     if (!with_text.empty()) predictions = predict_lines(trained, with_text);
     // Not before a line was understood.
-    if (!std::exchange(begun, true) && !options.json) print_header(task);
+    if (!std::exchange(begun, true) && !options.json) print_header(settings);
     texts += std::ssize(with_text);
     auto prediction = predictions.begin();
     for (const TextLine& line : chunk) {
@@ -108,11 +113,11 @@ void predict_texts(const PredictOptions& options, const TrainedClassifier& train
       }
       cut += prediction->cut ? 1 : 0;
       if (options.json) {
-        std::cout << to_json(task, line, *prediction)
+        std::cout << to_json(settings, line, *prediction)
                          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                   << '\n';
       } else {
-        print_row(task, line, *prediction);
+        print_row(settings, line, *prediction);
       }
       ++prediction;
     }

@@ -211,8 +211,8 @@ void train_command(const TrainOptions& options) {
   const auto timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * given.distributed.timeout));
   if (given.device != DeviceKind::cpu) gpu_support();  // opened before c10d can ask for a GPU
-  const std::unique_ptr<Processes> processes = connect(
-      launch, {.timeout = timeout, .job = "run " + given.run, .folder = given.runs});
+  const std::unique_ptr<Processes> processes =
+      connect(launch, {.timeout = timeout, .job = "run " + given.run, .folder = given.runs});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;
   // One that is asked to stop while it loads its data tells the others, too: the trainer looks.

@@ -39,6 +39,10 @@ struct DecodingSettings {
   StoppingRule stopping = StoppingRule::exact;
   bool unknown = false;              // the unknown token may be chosen
   bool renormalize = false;          // probabilities are of the tokens that may be chosen alone
+  double repetition_penalty = 1;     // on tokens that the text holds already (Keskar 2019)
+  std::int64_t no_repeat_ngram = 0;  // so many tokens in a row occur once in a text; 0: no limit
+  std::int64_t first_token = -1;     // the id that every text begins with; -1: any
+  bool free_end = false;             // the end of a text of the longest length costs nothing
   double longest_factor = 1;         // a text has at most longest_factor * source + longest_extra
   std::int64_t longest_extra = 50;   // tokens (Vaswani 2017, 6.1: the source's length + 50)
   std::int64_t batch_tokens = 4096;  // source tokens times beam that are decoded at a time

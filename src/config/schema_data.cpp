@@ -108,6 +108,12 @@ std::vector<Key> data_keys() {
                                        .range = below_one(),
                                        .help = "dropout inside the head",
                                        .tasks = {kGlue}}),
+      ROFORMER_KEY(glue.class_names,
+                   {.help = "what `predict` and an export call the task's labels, in their order: "
+                            "NEGATIVE|POSITIVE; empty: as the task does. An imported classifier's "
+                            "are its folder's",
+                    .tasks = {TaskKind::glue},
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(glue.pooling, {.help = "what the head reads: the state of the first token, "
                                           "[CLS], or the mean of the states of all tokens",
                                   .tasks = {kGlue}}),

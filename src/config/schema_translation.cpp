@@ -71,6 +71,35 @@ std::vector<Key> translation_keys() {
                             "probability (transformers' renormalize_logits)",
                     .tasks = {kTranslation},
                     .decides = Decides::nothing}),
+      ROFORMER_KEY(decoding.repetition_penalty,
+                   {.range = between(0.01, 100),
+                    .help = "above 1: a token that the text holds already is less likely: its log "
+                            "probability (of a greedy search its logit) is multiplied by it, or "
+                            "divided where it is above 0 (Keskar 2019, 4.1, as transformers has "
+                            "it); 1: none",
+                    .tasks = {kTranslation},
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(decoding.no_repeat_ngram,
+                   {.unit = "tokens",
+                    .range = between(0, 1 << 20),
+                    .help = "no so many tokens in a row occur twice in a text (transformers' "
+                            "no_repeat_ngram_size); 0: they may",
+                    .tasks = {kTranslation},
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(decoding.first_token,
+                   {.unit = "id",
+                    .range = at_least(-1),
+                    .help = "of the target's vocabulary, with which every translation begins, at "
+                            "no cost (transformers' forced_bos_token_id); -1: none",
+                    .tasks = {kTranslation},
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(
+          decoding.free_end,
+          {.help = "a translation that reaches the longest length ends at no cost, as with "
+                   "transformers' forced_eos_token_id; false: its end has the probability "
+                   "that the model gives it",
+           .tasks = {kTranslation},
+           .decides = Decides::nothing}),
       ROFORMER_KEY(decoding.longest_factor,
                    {.range = between(0, 1000),
                     .help = "a translation has at most longest_factor times the source's tokens",

@@ -207,11 +207,11 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
   const Names binary{"0", "1"};
   const Names entailment{"entailment", "not_entailment"};
   static const std::vector<GlueTaskFacts> facts = {
-      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", ""},
-      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", ""},
-      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", ""},
+      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", "", {"unacceptable", "acceptable"}},
+      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", "", {"negative", "positive"}},
+      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", "", {"not_equivalent", "equivalent"}},
       {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", ""},
-      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", ""},
+      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", "", {"not_duplicate", "duplicate"}},
       // In the order of Hugging Face's checkpoints.
       {GlueTask::mnli,
        "MNLI",
@@ -221,7 +221,7 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
        "MNLI-mm.tsv"},
       {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", ""},
       {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", ""},
-      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", ""},
+      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", "", {"not_entailment", "entailment"}},
   };
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
 }

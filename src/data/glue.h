@@ -22,6 +22,7 @@ struct GlueTaskFacts {
   // Names of the files for the benchmark's server; mismatched only for MNLI.
   std::string submission;
   std::string submission_mismatched;
+  std::vector<std::string> names = {};  // of the labels 0 and 1 in Hugging Face's data sets
 
   bool is_regression() const { return labels.empty(); }
 };

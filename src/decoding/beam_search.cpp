@@ -3,12 +3,15 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -71,15 +74,29 @@ struct Followers {
   }
 };
 
-// `given`: some text's next id is given, which may be an excluded one.
-Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std::int64_t wanted,
-                       bool given) {
+struct FollowersRequest {
+  std::int64_t wanted = 1;
+  bool given = false;  // some text's next id is given, which may be an excluded one
+  // Applies the vocabulary's rules to the scores [R, V]; none where it has no rules. They are the
+  // log probabilities, or logits where only the first of the followers counts: so transformers'
+  // beam search and greedy search have it, and a penalty tells the two apart.
+  std::function<void(at::Tensor& scores)> apply_rules = {};
+  bool of_logits = false;
+};
+
+Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary,
+                       const FollowersRequest& request) {
   logits = logits.to(at::kCPU, at::kFloat).contiguous();
   if (vocabulary.size > 0 && vocabulary.size < logits.size(1)) {
     logits = logits.narrow(1, 0, vocabulary.size).contiguous();
   }
-  Followers result{.width = std::min(wanted, logits.size(1))};
-  if (given) {
+  const bool of_probabilities = request.apply_rules && !request.of_logits;
+  if (request.apply_rules) {
+    logits = of_probabilities ? at::log_softmax(logits, 1) : logits.clone();
+    request.apply_rules(logits);
+  }
+  Followers result{.width = std::min(request.wanted, logits.size(1))};
+  if (request.given) {
     std::ranges::copy_if(vocabulary.excluded, std::back_inserter(result.excluded),
                          [&](std::int64_t id) { return id >= 0 && id < logits.size(1); });
   }
@@ -87,9 +104,11 @@ Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary, std:
     result.excluded_logits =
         logits.index_select(1, at::tensor(result.excluded, at::kLong)).contiguous();
   }
-  const RowTops tops = row_tops(logits, {.wanted = result.width,
-                                         .excluded = vocabulary.excluded,
-                                         .renormalize = vocabulary.renormalize});
+  RowTops tops = row_tops(logits, {.wanted = result.width,
+                                   .excluded = vocabulary.excluded,
+                                   .renormalize = vocabulary.renormalize});
+  // What a penalty took from log probabilities is lost to the text, not shared among the others.
+  if (of_probabilities && !vocabulary.renormalize) tops.normalizers.zero_();
   result.ids = tops.ids;
   result.log_probabilities = tops.values - tops.normalizers.unsqueeze(1);
   result.normalizers = tops.normalizers;
@@ -109,8 +128,13 @@ class Search {
     at::Tensor ids = first_ids();
     for (std::int64_t length = 1; !active_.empty(); ++length) {
       // Twice the beam: as many may end, and the beam must stay full.
-      const Followers followers =
-          followers_of(model_.append(ids), vocabulary_, 2 * settings_.beam, gives_next(length));
+      FollowersRequest request{.wanted = 2 * settings_.beam,
+                               .given = gives_next(length),
+                               .of_logits = settings_.beam == 1};
+      if (vocabulary_.rules.any()) {
+        request.apply_rules = [&](at::Tensor& scores) { apply_rules_to(scores, length); };
+      }
+      const Followers followers = followers_of(model_.append(ids), vocabulary_, request);
       for (Sentence& sentence : active_) extend(sentence, followers, length);
       std::erase_if(active_, [&](const Sentence& sentence) {
         if (!sentence.open.empty()) return false;
@@ -129,6 +153,32 @@ class Search {
   const BeamSettings& settings_;
   std::vector<Step> steps_;
   std::vector<Sentence> active_;
+
+  // To the rows of the texts that choose their next token themselves.
+  void apply_rules_to(at::Tensor& scores, std::int64_t length) const {
+    const std::int64_t columns = scores.size(1);
+    float* const values = scores.mutable_data_ptr<float>();
+    for (const Sentence& sentence : active_) {
+      const BeamSentence& given = source(sentence);
+      if (length <= std::ssize(given.prefix)) continue;
+      for (const OpenHypothesis& hypothesis : sentence.open) {
+        std::vector<std::int64_t> text = ids_until(hypothesis.last);
+        text.insert(text.begin(), given.begin.begin(), given.begin.end());
+        apply_rules(vocabulary_.rules, text,
+                    {values + hypothesis.row * columns, static_cast<std::size_t>(columns)});
+      }
+    }
+  }
+
+  // The ids of a text up to a step, this one included.
+  std::vector<std::int64_t> ids_until(std::int64_t last) const {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t at = last; at >= 0; at = steps_[static_cast<std::size_t>(at)].previous) {
+      ids.push_back(steps_[static_cast<std::size_t>(at)].id);
+    }
+    std::ranges::reverse(ids);
+    return ids;
+  }
 
   bool gives_next(std::int64_t length) const {
     return std::ranges::any_of(active_, [&](const Sentence& sentence) {
@@ -183,7 +233,10 @@ class Search {
         const std::int64_t id = limits.prefix[static_cast<std::size_t>(length - 1)];
         add(from, id, followers.log_probability_of(from.row, id));
       } else if (length >= limits.longest) {
-        add(from, vocabulary_.end, followers.log_probability_of(from.row, vocabulary_.end));
+        add(from, vocabulary_.end,
+            vocabulary_.free_end ? 0 : followers.log_probability_of(from.row, vocabulary_.end));
+      } else if (length == 1 && vocabulary_.first >= 0) {
+        add(from, vocabulary_.first, 0);
       } else {
         for (std::int64_t rank = 0; rank < followers.width; ++rank) {
           const double step = followers.log_probability(from.row, rank);
@@ -273,11 +326,11 @@ class Search {
       for (std::int64_t at = finished.last; at >= 0;) {
         const Step& step = steps_[static_cast<std::size_t>(at)];
         text.token_log_probabilities.push_back(step.log_probability);
-        if (at != finished.last) text.ids.push_back(step.id);
         at = step.previous;
       }
       std::ranges::reverse(text.token_log_probabilities);
-      std::ranges::reverse(text.ids);
+      text.ids = ids_until(finished.last);
+      text.ids.pop_back();  // the end
       texts.push_back(std::move(text));
     }
     return texts;

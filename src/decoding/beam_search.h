@@ -9,6 +9,7 @@
 
 #include "config/decoding_settings.h"
 #include "decoding/step_model.h"
+#include "decoding/token_rules.h"
 
 namespace roformer {
 
@@ -32,8 +33,12 @@ struct BeamVocabulary {
   std::vector<std::int64_t> excluded;  // ids that are never chosen
   std::int64_t size = 0;               // ids from here on stand for nothing; 0: all do
   bool renormalize = false;            // what is excluded takes no share of the probability
+  TokenRules rules;                    // what the text so far makes of the scores
+  std::int64_t first = -1;             // every text without a prefix begins with it, at no cost
+  bool free_end = false;               // where a text must end, its end costs nothing
 };
 
+// With rules, the log probabilities are those that the rules left (BeamVocabulary).
 struct Hypothesis {
   std::vector<std::int64_t> ids;                // without the end
   std::vector<double> token_log_probabilities;  // one an id, and that of the end

@@ -124,7 +124,14 @@ class Sampling {
     if (length < limits.prefix.size()) return limits.prefix[length];
     const bool last = static_cast<std::int64_t>(length) + 1 >= limits.longest;
     if (last && settings_.always_ends && vocabulary_.end >= 0) return vocabulary_.end;
+    if (length == 0 && vocabulary_.first >= 0) return vocabulary_.first;
     choices_.assign(logits.begin(), logits.end());
+    if (vocabulary_.rules.any()) {
+      std::vector<std::int64_t> so_far = limits.begin;
+      const std::vector<std::int64_t>& grown = texts_[text.beginning][text.sample].ids;
+      so_far.insert(so_far.end(), grown.begin(), grown.end());
+      apply_rules(vocabulary_.rules, so_far, choices_);
+    }
     for (const std::int64_t id : vocabulary_.excluded) {
       if (id < 0 || id >= std::ssize(choices_)) continue;
       choices_[static_cast<std::size_t>(id)] = -std::numeric_limits<float>::infinity();

@@ -114,8 +114,8 @@ JobSecretFile::~JobSecretFile() {
 
 std::optional<JobSecret> read_job_secret(const fs::path& folder, const std::string& fingerprint) {
   if (!is_code(fingerprint)) return std::nullopt;
-  const int descriptor = ::open(file_of(folder, fingerprint).c_str(),
-                                O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor =
+      ::open(file_of(folder, fingerprint).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
   struct stat facts {};
   char text[128];

@@ -24,8 +24,7 @@ Addresses resolve(const std::string& host, std::int64_t port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const bool known =
-      ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) == 0;
+  const bool known = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) == 0;
   return {known ? found : nullptr, ::freeaddrinfo};
 }
 
@@ -71,8 +70,8 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
   // Many systems give their own name an address that only they can reach (127.0.1.1): what other
   // machines find under that name is another one of these, if any. Whoever says "localhost" or
   // 127.0.0.1 means it. IPv4 first, which all have.
-  const bool named = host != "localhost" && !candidates.empty() &&
-                     in_figures(*candidates.front()) != host;
+  const bool named =
+      host != "localhost" && !candidates.empty() && in_figures(*candidates.front()) != host;
   if (others_elsewhere && named) {
     std::erase_if(candidates, [](const addrinfo* one) { return is_loopback(*one); });
   }

@@ -119,11 +119,11 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
 [[noreturn]] void refuse_missing(const std::string& missing, const Launch& launch,
                                  const ConnectOptions& options) {
   const auto count = std::ranges::count(missing, ',') + 1;
-  throw_failure(place_of(launch),
-                fmt::format("{} of {} processes did not come within {:g} s: {}", count,
-                            launch.processes, static_cast<double>(options.timeout.count()) / 1e3,
-                            missing),
-                "distributed.timeout allows longer");
+  throw_failure(
+      place_of(launch),
+      fmt::format("{} of {} processes did not come within {:g} s: {}", count, launch.processes,
+                  static_cast<double>(options.timeout.count()) / 1e3, missing),
+      "distributed.timeout allows longer");
 }
 
 // The secret that this process knows, before it is known whether all do.
@@ -175,8 +175,9 @@ KnownSecret find_secret(c10d::Store& store, const Launch& launch, const ConnectO
   if (const auto given = process_environment()(kJobSecretVariable)) {
     known.secret.emplace(*given);
     if (how == kByVariable && known.secret->fingerprint() == fingerprint) return known;
-    throw_usage(kJobSecretVariable, fmt::format("of process {} is not that of process 0{}",
-                                                launch.rank, how == kByVariable ? "" : ", which has none"),
+    throw_usage(kJobSecretVariable,
+                fmt::format("of process {} is not that of process 0{}", launch.rank,
+                            how == kByVariable ? "" : ", which has none"),
                 "one secret for all processes of a training, another for each training");
   }
   if (how == kByVariable) {
@@ -266,9 +267,10 @@ bool all_share(const Others& others, const Launch& launch, const ConnectOptions&
                   fmt::format("{} gives all processes one", kJobSecretVariable));
   }
   if (launch.rank == 0 && !all_on_one_machine(launch)) {
-    log::warn("the processes share no secret: whoever reaches {} can end this training ({} gives "
-              "them one)",
-              place_of(launch), kJobSecretVariable);
+    log::warn(
+        "the processes share no secret: whoever reaches {} can end this training ({} gives "
+        "them one)",
+        place_of(launch), kJobSecretVariable);
   }
   return false;
 }
@@ -285,8 +287,8 @@ Meeting meet_others(const Launch& launch, const ConnectOptions& options) {
   meeting.store = open_store(launch, options, meeting.listens_at);
   c10d::Store& store = *meeting.store;
   try {
-    KnownSecret known = launch.rank == 0 ? offer_secret(store, options)
-                                         : find_secret(store, launch, options);
+    KnownSecret known =
+        launch.rank == 0 ? offer_secret(store, options) : find_secret(store, launch, options);
     claim_rank(store, launch);
     const Others others = wait_for_others(store, launch, options, known.secret.has_value());
     meeting.hosts = others.hosts;

@@ -53,8 +53,8 @@ class Processes {
   virtual void alive() = 0;
   // While it lives, the process counts as alive however long it takes: writing a checkpoint.
   virtual std::shared_ptr<void> busy() = 0;
-  // Whether one of the processes was asked to stop, this one (`own`) or, as far as it is known here,
-  // another. Costs nothing and may be asked at any time: it goes with the signs of life.
+  // Whether one of the processes was asked to stop, this one (`own`) or, as far as it is known
+  // here, another. Costs nothing and may be asked at any time: it goes with the signs of life.
   virtual bool stops(bool own) = 0;
   // Tells the others, once, why this process leaves. `message` is one line.
   virtual void leave(const std::string& message) noexcept = 0;

@@ -74,8 +74,8 @@ struct Pulse::State {
     for (std::int64_t r = 0; r < options.count; ++r) keys.push_back(pulse_key(r));
     keys.emplace_back(kReason);
     try {
-      store.set(pulse_key(options.rank), fmt::format("{} {}{}", ++beats, signs.load(),
-                                                     asked_to_stop ? kStops : ""));
+      store.set(pulse_key(options.rank),
+                fmt::format("{} {}{}", ++beats, signs.load(), asked_to_stop ? kStops : ""));
       const std::vector<std::string> values = store.get(keys);
       const std::lock_guard lock(mutex);
       answered = now();

@@ -18,8 +18,8 @@ c10::intrusive_ptr<c10d::Store> SealedStore::clone() {
 }
 
 void SealedStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
-  const std::string sealed = secret_.seal(key, {reinterpret_cast<const char*>(value.data()),
-                                                value.size()});
+  const std::string sealed =
+      secret_.seal(key, {reinterpret_cast<const char*>(value.data()), value.size()});
   store_->set(named(key), std::vector<std::uint8_t>(sealed.begin(), sealed.end()));
 }
 

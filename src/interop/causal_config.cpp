@@ -39,6 +39,19 @@ CausalFamily parse_causal_family(const ConfigFields& fields) {
   fields.refuse("model_type", "llama, qwen2, qwen3 or gpt_neox");
 }
 
+// A class with another head on the same layers is told by its name, before its head is missed.
+void refuse_other_heads(const ConfigFields& fields, CausalFamily family) {
+  const json* const names = fields.find("architectures");
+  if (names == nullptr || !names->is_array() || names->empty()) return;
+  const bool language = std::ranges::any_of(*names, [](const json& name) {
+    const std::string text = name.is_string() ? name.get<std::string>() : "";
+    return text.ends_with("ForCausalLM") || text.ends_with("Model");  // the latter: without a head
+  });
+  if (language) return;
+  fields.refuse("architectures", fmt::format("{}: of these models only language models are read",
+                                             names_of(family).architecture));
+}
+
 // What changes the computation and has no counterpart here.
 void refuse_other_causal(const ConfigFields& fields, CausalFamily family) {
   if (fields.find("quantization_config") != nullptr) {
@@ -143,6 +156,7 @@ CausalConfig parse_causal_config(std::string_view text, const std::string& file)
   if (!document.is_object()) throw_failure(file, "is not a JSON object");
   const ConfigFields fields(document, file);
   CausalConfig config{.family = parse_causal_family(fields)};
+  refuse_other_heads(fields, config.family);
   refuse_other_causal(fields, config.family);
   const bool neox = config.family == CausalFamily::gpt_neox;
   Settings& settings = config.settings;

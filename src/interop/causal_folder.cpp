@@ -56,7 +56,7 @@ class CausalReader {
     }
     check_tied();
     report_rest();
-    note_dynamic_scaling();
+    note_scaling_by_length();
     read_tokenizer();
     return std::move(result_);
   }
@@ -90,14 +90,15 @@ class CausalReader {
         "\"tie_word_embeddings\": false");
   }
 
-  void note_dynamic_scaling() {
+  void note_scaling_by_length() {
     const auto& rope = result_.settings.position.of<RopeSettings>();
-    if (rope.scaling != RopeScaling::dynamic_ntk) return;
+    const bool dynamic = rope.scaling == RopeScaling::dynamic_ntk;
+    if (!dynamic && rope.scaling != RopeScaling::longrope) return;
     result_.notes.push_back(fmt::format(
-        "its rope_type is dynamic: beyond {} tokens a text that is generated is not the one that "
+        "its rope_type is {}: beyond {} tokens a text that is generated is not the one that "
         "transformers generates with its cache, which keeps the angles that keys were stored with; "
         "here all keys are rotated by the length that the text has come to",
-        rope.original_length));
+        dynamic ? "dynamic" : "longrope", rope.original_length));
   }
 
   void report_rest() {
@@ -139,9 +140,11 @@ class CausalReader {
     const std::int64_t rows = result_.settings.model.vocabulary;
     const fs::path file = folder_ / kSentencePieceFile;
     const fs::path whole = folder_ / kTokenizerFile;
-    const bool byte_level = is_there(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary));
+    const bool byte_level =
+        is_there(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary));
     // tiktoken's lists of pieces have the same name.
-    const bool pieces = is_there(file) && is_sentencepiece_model(read_file(file, kLargestVocabulary));
+    const bool pieces =
+        is_there(file) && is_sentencepiece_model(read_file(file, kLargestVocabulary));
     if (is_there(file) && !pieces) {
       if (!byte_level) {
         throw_failure(file.string(), "is not a SentencePiece model",

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "interop/folder.h"
+#include "interop/other_folders.h"
 #include "tensor/damaged_tensors.h"
 
 namespace roformer {
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 Safetensors open_weights(const fs::path& folder) {
+  refuse_adapter_folder(folder);
+  refuse_vocabulary_pointers(folder);
   if (is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json")) {
     return Safetensors(folder);
   }
@@ -25,7 +28,8 @@ Safetensors open_weights(const fs::path& folder) {
         (folder / pickle).string(),
         "is a pickle, which can run any code when it is opened and is not read here",
         "convert it where you trust it, X the architecture in config.json: python -c "
-        "\"from transformers import X; X.from_pretrained('DIR').save_pretrained('NEW')\"");
+        "\"from transformers import AutoTokenizer, X; "
+        "[C.from_pretrained('DIR').save_pretrained('NEW') for C in (X, AutoTokenizer)]\"");
   }
   for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
     if (!is_there(folder / other)) continue;

@@ -19,6 +19,7 @@
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/hugging_face_tokenizer.h"
+#include "interop/other_folders.h"
 #include "interop/rotary_sinusoids.h"
 
 namespace roformer {
@@ -248,6 +249,7 @@ bool is_hugging_face_folder(const fs::path& folder) {
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {
   if (!is_there(folder)) throw_failure(folder.string(), "there is no such folder");
   if (!is_there(folder / kConfig)) {
+    refuse_adapter_folder(folder);
     throw_failure(folder.string(), "is no Hugging Face folder: it has no config.json",
                   "give the folder with config.json, model.safetensors and vocab.txt");
   }

@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kStandardLength = 20;  // of generate(), where nothing is said
+constexpr std::int64_t kStandardLength = 20;    // of generate(), where nothing is said
+constexpr std::int64_t kStandardForcedEnd = 0;  // of MarianConfig
 
 // Encoder and decoder have one width, one number of heads and one inner width here.
 std::int64_t of_both(const ConfigFields& fields, const char* encoder, const char* decoder,
@@ -58,6 +59,14 @@ TranslationSettings parse_translation(const ConfigFields& fields, std::int64_t e
           .activation_dropout = fields.probability("activation_dropout", 0)};
 }
 
+void refuse_other_classes(const ConfigFields& fields) {
+  const json* const names = fields.find("architectures");
+  if (names == nullptr || !names->is_array() || names->empty()) return;
+  const bool translator = std::ranges::any_of(
+      *names, [](const json& name) { return name == "MarianMTModel" || name == "MarianModel"; });
+  if (!translator) fields.refuse("architectures", "MarianMTModel, the translator");
+}
+
 // What changes the computation and has no counterpart here.
 void refuse_other_layers(const ConfigFields& fields) {
   for (const char* name : {"normalize_before", "normalize_embedding", "add_final_layer_norm"}) {
@@ -93,8 +102,28 @@ DecodingSettings parse_decoding(const ConfigFields& fields) {
           .alpha = parse_penalty(fields),
           .stopping = parse_stopping(fields),
           .renormalize = fields.flag("renormalize_logits", false),
+          .repetition_penalty = fields.number("repetition_penalty", 1, 0.01, 100),
+          .no_repeat_ngram = fields.count("no_repeat_ngram_size", 0, 0, kMost),
           .longest_factor = 0,
           .longest_extra = fields.count("max_new_tokens", longest - 1, 1, kMost)};
+}
+
+// What generate() does to the first and to the last token of a text, whatever the model makes of
+// them. `standard`: the end that is forced where the file does not say.
+void parse_forced_tokens(const ConfigFields& fields, const MarianTokens& tokens, std::int64_t rows,
+                         std::int64_t standard, DecodingSettings& decoding,
+                         std::vector<std::string>& notes) {
+  decoding.first_token = fields.count("forced_bos_token_id", -1, 0, rows - 1);
+  const json* const end = fields.find("forced_eos_token_id");
+  const bool listed = end != nullptr && end->is_array() && end->size() == 1;
+  const json id = listed ? end->front() : end != nullptr ? *end : json(standard);
+  decoding.free_end = id == tokens.end;
+  if (decoding.free_end) return;
+  notes.push_back(
+      id == -1 ? "its generate() breaks a text off at max_length tokens; here it gets its end there"
+               : fmt::format("its generate() has forced_eos_token_id {}, which is not the end, {}; "
+                             "here a text of the longest length gets its end",
+                             describe_json(id), tokens.end));
 }
 
 // Single ids among bad_words_ids ([[7], [8, 9]]) and suppress_tokens ([7]).
@@ -120,16 +149,14 @@ std::vector<std::string> parse_notes(const ConfigFields& fields) {
   };
   std::vector<std::string> notes;
   for (const auto& [name, neutral] :
-       {Neutral{"no_repeat_ngram_size", 0}, Neutral{"repetition_penalty", 1},
-        Neutral{"min_length", 0}, Neutral{"num_beam_groups", 1}, Neutral{"diversity_penalty", 0}}) {
+       {Neutral{"min_length", 0}, Neutral{"num_beam_groups", 1}, Neutral{"diversity_penalty", 0}}) {
     const json* value = fields.find(name);
     if (value == nullptr || (value->is_number() && value->get<double>() == neutral)) continue;
     notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
                                 describe_json(*value)));
   }
-  for (const char* name :
-       {"begin_suppress_tokens", "forced_bos_token_id", "forced_decoder_ids", "sequence_bias",
-        "exponential_decay_length_penalty", "encoder_no_repeat_ngram_size"}) {
+  for (const char* name : {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias",
+                           "exponential_decay_length_penalty", "encoder_no_repeat_ngram_size"}) {
     const json* value = fields.find(name);
     if (value == nullptr || value->empty() || *value == 0) continue;
     notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
@@ -162,6 +189,7 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
   if (!document.is_object()) throw_failure(config.file, "is not a JSON object");
   const ConfigFields fields(document, config.file);
   if (fields.text("model_type", "") != "marian") fields.refuse("model_type", "marian");
+  refuse_other_classes(fields);
   refuse_other_layers(fields);
   MarianConfig result;
   constexpr std::int64_t kMostRows = 1 << 24;
@@ -188,6 +216,10 @@ MarianConfig parse_marian_config(const ConfigText& config, const ConfigText& gen
   settings.decoding = parse_decoding(generating);
   result.never = parse_never(generating);
   result.notes = parse_notes(generating);
+  // A model without generation_config.json has the field of its configuration class.
+  const std::int64_t forced = generation.text.empty() ? kStandardForcedEnd : -1;
+  parse_forced_tokens(generating, result.tokens, result.vocabularies.target, forced,
+                      settings.decoding, result.notes);
   return result;
 }
 
@@ -238,16 +270,23 @@ nlohmann::ordered_json to_marian_generation(const ExportedMarianConfig& config) 
       static_cast<double>(decoding.longest_extra);
   // Wu's penalty is none with alpha 0.
   const bool by_length = decoding.length_penalty == LengthPenalty::average || decoding.alpha == 0;
-  return {{"num_beams", decoding.beam},
-          {"length_penalty", by_length ? decoding.alpha : 1},
-          {"early_stopping", stopping},
-          {"renormalize_logits", decoding.renormalize},
-          {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
-          {"bad_words_ids", never},
-          {"pad_token_id", config.tokens.padding},
-          {"eos_token_id", config.tokens.end},
-          {"forced_eos_token_id", config.tokens.end},
-          {"decoder_start_token_id", config.tokens.begin}};
+  nlohmann::ordered_json document = {
+      {"num_beams", decoding.beam},
+      {"length_penalty", by_length ? decoding.alpha : 1},
+      {"early_stopping", stopping},
+      {"renormalize_logits", decoding.renormalize},
+      {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
+      {"bad_words_ids", never},
+      {"pad_token_id", config.tokens.padding},
+      {"eos_token_id", config.tokens.end},
+      {"forced_eos_token_id", config.tokens.end},
+      {"decoder_start_token_id", config.tokens.begin}};
+  if (decoding.repetition_penalty != 1) {
+    document["repetition_penalty"] = decoding.repetition_penalty;
+  }
+  if (decoding.no_repeat_ngram > 0) document["no_repeat_ngram_size"] = decoding.no_repeat_ngram;
+  if (decoding.first_token >= 0) document["forced_bos_token_id"] = decoding.first_token;
+  return document;
 }
 
 }  // namespace roformer

@@ -1,7 +1,7 @@
 #include "interop/marian_export.h"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/index_select.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
@@ -93,6 +93,7 @@ class MarianExporter {
         weight(shared ? "embedding.tokens.weight" : "encoder.embedding.tokens.weight").size(0);
     vocabularies_.target =
         weight(shared ? "embedding.tokens.weight" : "decoder.embedding.tokens.weight").size(0);
+    rows_ = std::max(vocabularies_.source, vocabularies_.target);
     for (const MarianWeight& names : marian_weights(settings_, vocabularies_)) add(names);
     add_output_bias();
     for (const auto& [name, tensor] : translator_.tensors) ROFORMER_ASSERT(written_.contains(name));
@@ -117,6 +118,8 @@ class MarianExporter {
   const ExportedTranslator& translator_;
   const Settings& settings_;
   MarianVocabularies vocabularies_;
+  // Of each table in the file: transformers before 5 makes the decoder's as long as the encoder's.
+  std::int64_t rows_ = 0;
   std::vector<NamedTensor> tensors_;
   std::set<std::string> written_;  // of ours
   std::vector<std::string> notes_;
@@ -142,11 +145,23 @@ class MarianExporter {
     return value;
   }
 
+  static bool is_table(const MarianWeight& names) {
+    const std::string& name = names.theirs.front();
+    return name == kMarianSharedTable || name == kMarianSourceTable || name == kMarianTargetTable ||
+           name == kMarianOutput;
+  }
+
   void add(const MarianWeight& names) {
     const at::Tensor value =
         in_their_order(weight(names.ours).to(at::kFloat), names.features).contiguous();
     const std::int64_t rows = names.shape[0];
     ROFORMER_ASSERT(value.size(0) == rows * std::ssize(names.theirs));
+    if (is_table(names)) {
+      tensors_.push_back({.name = marian_stored_name(names.theirs.front()),
+                          .value = at::constant_pad_nd(value, {0, 0, 0, rows_ - rows}, 0)});
+      written_.insert(names.ours);
+      return;
+    }
     for (std::size_t i = 0; i < names.theirs.size(); ++i) {
       tensors_.push_back({.name = marian_stored_name(names.theirs[i]),
                           .value = value.narrow(0, static_cast<std::int64_t>(i) * rows, rows)});
@@ -160,7 +175,11 @@ class MarianExporter {
       bias = weight("output.bias").to(at::kFloat).reshape({1, -1});
       written_.insert("output.bias");
     }
-    tensors_.push_back({.name = kMarianOutputBias, .value = bias});
+    // What no piece stands for takes no share of the probability; half precision holds the number.
+    constexpr double kNever = -30'000;
+    tensors_.push_back(
+        {.name = kMarianOutputBias,
+         .value = at::constant_pad_nd(bias, {0, rows_ - vocabularies_.target}, kNever)});
   }
 
   std::int64_t max_positions() const {
@@ -170,7 +189,7 @@ class MarianExporter {
   ExportedMarianConfig config() const {
     const std::int64_t padding = translator_.target.special().padding;
     ExportedMarianConfig result{.settings = settings_,
-                                .vocabularies = vocabularies_,
+                                .vocabularies = {.source = rows_, .target = rows_},
                                 .tokens = {.padding = padding >= 0 ? padding : translator_.end,
                                            .begin = translator_.begin,
                                            .end = translator_.end},
@@ -200,6 +219,11 @@ class MarianExporter {
       notes_.push_back(
           "generate() has no length penalty of Wu's: generation_config.json asks for the average "
           "(here: --length-penalty average --alpha 1)");
+    }
+    if (!settings_.decoding.free_end) {
+      notes_.push_back(
+          "generate() ends a translation of max_length tokens at no cost; here its end counts "
+          "(decoding.free_end false)");
     }
     if (settings_.decoding.longest_factor != 0) {
       notes_.push_back(

@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kMarianConfigFile = "config.json";
 constexpr const char* kGenerationFile = "generation_config.json";
+constexpr std::int64_t kAnyRows = -1;
 
 MarianConfig read_marian_config(const fs::path& folder) {
   const fs::path config = folder / kMarianConfigFile, generation = folder / kGenerationFile;
@@ -52,6 +53,7 @@ class MarianReader {
     report_rest();
     result_.tokenizers = read_marian_tokenizers(folder_, config_.tokens);
     check_vocabularies();
+    settle_output_bias();
     return std::move(result_);
   }
 
@@ -94,19 +96,49 @@ class MarianReader {
       std::vector<const char*> names = {kMarianSharedTable, kMarianSourceTable, kMarianTargetTable};
       if (translation.tie_output) names.push_back(kMarianOutput);
       result_.tensors["embedding.tokens.weight"] = take_tied(names, source);
-    } else if (translation.tie_output) {
-      result_.tensors["decoder.embedding.tokens.weight"] =
-          take_tied({kMarianTargetTable, kMarianOutput}, target);
+      if (!translation.tie_output) tie_equal_output();
+      return;
+    }
+    std::vector<const char*> names = {kMarianTargetTable};
+    if (translation.tie_output) names.push_back(kMarianOutput);
+    const at::Tensor table = take_tied(names, kAnyRows);
+    if (table.size(0) != target && table.size(0) != source) {
+      throw_failure(weights_.location(),
+                    fmt::format("\"{}\" has {} rows, config.json makes it {} (or {}, as "
+                                "transformers 4 has it)",
+                                kMarianTargetTable, table.size(0), target, source));
+    }
+    result_.tensors["decoder.embedding.tokens.weight"] = table;
+  }
+
+  // The output of a file whose flag says that it has a table, and that holds the shared one there.
+  void tie_equal_output() {
+    if (!weights_.contains(kMarianOutput)) return;
+    const at::Tensor& table = result_.tensors.at("embedding.tokens.weight");
+    const at::Tensor output =
+        weights_.take(kMarianOutput, {config_.vocabularies.target, table.size(1)});
+    if (at::equal(output, table)) {
+      result_.settings.translation.tie_output = true;
+      result_.notes.push_back(
+          "its \"tie_word_embeddings\" is false and its output's table is the shared one, number "
+          "for number: here the two are one, in a training, too");
+    } else {
+      result_.tensors["output.weight"] = output;
     }
   }
 
-  // Most have none: a bias of zeros is left out.
   void read_output_bias() {
     if (!weights_.contains(kMarianOutputBias)) return;
     const at::Tensor bias = weights_.take(kMarianOutputBias, {1, config_.vocabularies.target});
-    if (!bias.ne(0).any().item<bool>()) return;
-    result_.settings.translation.output_bias = true;
     result_.tensors["output.bias"] = bias.reshape({-1});
+  }
+
+  // Most have none: a bias of zeros for all pieces is left out.
+  void settle_output_bias() {
+    const auto bias = result_.tensors.find("output.bias");
+    if (bias == result_.tensors.end()) return;
+    result_.settings.translation.output_bias = bias->second.ne(0).any().item<bool>();
+    if (!result_.settings.translation.output_bias) result_.tensors.erase(bias);
   }
 
   void check_sinusoids() {
@@ -160,6 +192,10 @@ class MarianReader {
     const Tokenizer& target = *result_.tokenizers.target;
     check(*result_.tokenizers.source, config_.vocabularies.source);
     check(target, config_.vocabularies.target);
+    if (const auto table = result_.tensors.find("decoder.embedding.tokens.weight");
+        table != result_.tensors.end()) {
+      check(target, table->second.size(0));
+    }
     if (result_.settings.translation.tie_embeddings &&
         !same_vocabulary(*result_.tokenizers.source, target)) {
       throw_failure(folder_.string(), "source and target share a table and not a vocabulary");

@@ -15,6 +15,7 @@
 #include "config/words.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
+#include "runs/stored_weights.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -53,18 +54,21 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
   return {all.end() - options.count, all.end()};
 }
 
-std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints, WeightsKind weights) {
+// `settings` are those of the last one.
+std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
+                                 const Settings& settings) {
+  const TranslationVocabularies vocabularies = stored_vocabularies(settings, checkpoints.back());
   std::map<std::string, at::Tensor> sums;
   std::map<std::string, at::ScalarType> types;
   for (const fs::path& folder : checkpoints) {
-    const Safetensors file(weights_file(folder, weights));
+    const Safetensors file(weights_file(folder, settings.training.weights));
+    require_parameters(settings, vocabularies, file);
     for (const std::string& name : file.names()) {
       const at::Tensor value = file.tensor(name);
+      require_finite(file.path(), name, value,
+                     "average others: --best, or --last N of a run that has not diverged");
       at::Tensor& sum = sums[name];
       types[name] = value.scalar_type();
-      if (sum.defined() && sum.sizes() != value.sizes()) {
-        throw_failure(folder.string(), fmt::format("\"{}\" has another shape than before", name));
-      }
       sum = sum.defined() ? sum + value.to(at::kDouble) : value.to(at::kDouble);
     }
   }
@@ -130,7 +134,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
     log::info("{}: the {} weights are averaged, as its training.weights says", options.run.string(),
               to_word(weights));
   }
-  const std::vector<NamedTensor> means = mean_of(checkpoints, weights);
+  const std::vector<NamedTensor> means = mean_of(checkpoints, settings);
   settings.training.ema = 0;  // the new weights have none
   settings.training.weights = WeightsKind::raw;
   const fs::path run = (options.output / "").lexically_normal().parent_path();  // without a slash

@@ -10,8 +10,8 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/stored_data.h"
-#include "training/signals.h"
 #include "runs/untrained.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runs/classifier_classes.h"
 
 namespace roformer {
 
@@ -91,6 +92,12 @@ std::string prediction_text(GlueTask task, const GluePrediction& prediction) {
   const GlueTaskFacts& facts = glue_task_facts(task);
   if (facts.is_regression()) return fmt::format("{:.3f}", prediction.score);
   return facts.labels[static_cast<std::size_t>(prediction.label)];
+}
+
+std::string prediction_text(const GlueSettings& settings, const GluePrediction& prediction) {
+  const std::vector<std::string> names = class_names(settings);
+  return names.empty() ? prediction_text(settings.task, prediction)
+                       : names[static_cast<std::size_t>(prediction.label)];
 }
 
 std::string label_text(GlueTask task, const GlueExample& example) {

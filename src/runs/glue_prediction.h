@@ -48,8 +48,9 @@ std::vector<GlueMistake> glue_mistakes(GlueTask task, const std::vector<GlueExam
 std::vector<bool> right_labels(const std::vector<GlueExample>& examples,
                                const std::vector<GluePrediction>& predictions);
 
-// The label's name, or the score with three digits.
+// The task's label, or the score with three digits; the label as the run names its classes.
 std::string prediction_text(GlueTask task, const GluePrediction& prediction);
+std::string prediction_text(const GlueSettings& settings, const GluePrediction& prediction);
 std::string label_text(GlueTask task, const GlueExample& example);
 
 }  // namespace roformer

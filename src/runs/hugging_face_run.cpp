@@ -7,6 +7,8 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/few_of.h"
+#include "base/printable.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -20,6 +22,7 @@
 #include "runs/classifier_classes.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
+#include "runs/stored_weights.h"
 #include "tasks/language_model.h"
 #include "tasks/translation_search.h"
 #include "tasks/translator.h"
@@ -44,6 +47,34 @@ void append_keys(const Settings& settings, bool with_glue, std::vector<Override>
   }
 }
 
+std::int64_t outputs_of(const GlueTaskFacts& facts) {
+  return facts.is_regression() ? 1 : std::ssize(facts.labels);
+}
+
+// The classifiers of this program are those of GLUE's tasks.
+void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder) {
+  std::int64_t most = 0;
+  for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
+    const std::int64_t outputs = outputs_of(glue_task_facts(static_cast<GlueTask>(task)));
+    if (outputs == model.classes()) return;
+    most = std::max(most, outputs);
+  }
+  std::vector<std::string> names;
+  if (!are_unnamed(model.labels)) {
+    for (const std::string& label : model.labels) names.push_back(printable(label));
+  }
+  constexpr std::size_t kFew = 6;
+  throw_usage(
+      folder.string(),
+      fmt::format("is a classifier of {} classes{}; here are classifiers of GLUE's tasks, which "
+                  "have up to {}",
+                  model.classes(), names.empty() ? "" : fmt::format(" ({})", few_of(names, kFew)),
+                  most),
+      fmt::format("its encoder alone can be fine-tuned: roformer train configs/glue/mrpc.yaml "
+                  "--model.from {}",
+                  folder.string()));
+}
+
 // The folder's settings as keys, with the user's behind them, so that one check sees both.
 Settings import_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
                          const fs::path& folder) {
@@ -55,6 +86,7 @@ Settings import_settings(const PretrainedModel& model, const std::vector<Overrid
                 "leave it out, and fine-tune the run: roformer train configs/glue/mrpc.yaml "
                 "--model.from RUN");
   }
+  if (classifier) refuse_foreign_classes(model, folder);
   if (classifier && !is_set(overrides, "glue.task")) {
     const std::string task = glue_task_word(model.task);
     if (task.empty()) {
@@ -69,10 +101,10 @@ Settings import_settings(const PretrainedModel& model, const std::vector<Overrid
   return default_settings(keys);
 }
 
-void fit_classes(const Settings& settings, const fs::path& folder, PretrainedModel& model) {
+// Puts the head's rows into the order of the task's labels, and keeps the folder's names of them.
+void fit_classes(const fs::path& folder, Settings& settings, PretrainedModel& model) {
   const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
-  const auto wanted =
-      facts.is_regression() ? std::int64_t{1} : static_cast<std::int64_t>(facts.labels.size());
+  const std::int64_t wanted = outputs_of(facts);
   if (model.classes() != wanted) {
     throw_usage("glue.task",
                 fmt::format("{} has {} outputs, the classifier in {} has {}",
@@ -80,10 +112,21 @@ void fit_classes(const Settings& settings, const fs::path& folder, PretrainedMod
                 "name the task that it was trained on");
   }
   if (facts.is_regression()) return;
-  const std::vector<std::int64_t> order = class_order(model.labels, facts.labels);
+  const std::vector<std::int64_t> order = class_order(model.labels, facts);
+  const bool named = !are_unnamed(model.labels) && std::ssize(model.labels) == wanted;
+  if (named && settings.glue.class_names.empty()) {
+    std::vector<std::string> names = model.labels;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      names[i] = model.labels[static_cast<std::size_t>(order[i])];
+    }
+    if (names != facts.labels) settings.glue.class_names = joined_class_names(names);
+  }
   if (order.empty()) {
-    model.notes.push_back(
-        fmt::format("its classes are taken as {}, in this order", fmt::join(facts.labels, ", ")));
+    model.notes.push_back(fmt::format(
+        "its classes{} are taken as {}, in this order",
+        named ? fmt::format(", {},", printable(fmt::format("{}", fmt::join(model.labels, ", "))))
+              : "",
+        fmt::join(facts.labels, ", ")));
     return;
   }
   for (auto& [name, value] : model.tensors) {
@@ -194,7 +237,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
   if (is_marian_folder(folder)) return import_translator(folder, overrides, existing);
   if (is_causal_folder(folder)) return import_causal_model(folder, overrides, existing);
   PretrainedModel model = read_hugging_face_folder(folder);
-  const Settings settings = import_settings(model, overrides, folder);
+  Settings settings = import_settings(model, overrides, folder);
   const bool classifier = model.has_classification_head();
   ImportedRun result;
   result.model = fmt::format("{} with {}", model.family,
@@ -202,7 +245,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
                              : model.has_language_head() ? "a masked language head"
                                                          : "a new masked language head");
   if (classifier) {
-    fit_classes(settings, folder, model);
+    fit_classes(folder, settings, model);
   } else {
     fit_language_model(settings, model);
   }
@@ -223,16 +266,20 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
     const Settings settings = read_run_settings(result.checkpoint);
     const Safetensors file(
         weights_file(result.checkpoint, weights.value_or(settings.training.weights)));
+    require_parameters(settings, stored_vocabularies(settings, checkpoint), file);
     std::map<std::string, at::Tensor> tensors;
-    for (const std::string& name : file.names()) tensors[name] = file.tensor(name);
+    for (const std::string& name : file.names()) {
+      const at::Tensor value = file.tensor(name);
+      require_finite(file.path(), name, value, "export an earlier checkpoint: --checkpoint STEP");
+      tensors[name] = value;
+    }
     if (task_facts(settings.task).translates) {
       export_translator(settings, tensors, folder, result);
       return result;
     }
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
     ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-    if (task_facts(settings.task).predicts_labels)
-      model.labels = glue_task_facts(settings.glue.task).labels;
+    if (task_facts(settings.task).predicts_labels) model.labels = class_names(settings.glue);
     ExportSummary summary = task_facts(settings.task).causal
                                 ? write_causal_folder(model, folder)
                                 : write_hugging_face_folder(model, folder);

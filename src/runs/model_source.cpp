@@ -30,7 +30,9 @@
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
 #include "interop/marian_folder.h"
+#include "interop/other_folders.h"
 #include "runs/classifier_classes.h"
+#include "runs/stored_weights.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -66,8 +68,7 @@ bool describes_model(const Key& key, const Settings& settings) {
     return true;
   }
   if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
-  return (key.name.starts_with("model.") && !is_own(key.name)) ||
-         key.name.starts_with("attention.");
+  return is_of_model(key.name);
 }
 
 // What `from` points to; a folder that is neither is refused.
@@ -80,6 +81,7 @@ bool is_hugging_face_source(const fs::path& from) {
         "model.from", from.string() + " is a Marian folder, which holds two tokenizers",
         fmt::format("roformer import {} --run NAME, then --model.from runs/NAME", from.string()));
   }
+  refuse_adapter_folder(from);
   throw_usage(
       "model.from",
       fmt::format("{} is {}", from.string(),
@@ -92,6 +94,7 @@ bool is_hugging_face_source(const fs::path& from) {
 // `weights` are the checkpoint's, of which only the list is looked at.
 Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weights) {
   Settings settings = load_settings(checkpoint / "config.yaml");
+  require_parameters(settings, stored_vocabularies(settings, checkpoint), weights);
   // A translator's vocabularies are those of its data.
   if (!task_facts(settings.task).translates) {
     if (!weights.contains(kTokens)) {
@@ -172,7 +175,7 @@ struct TakenClasses {
 
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
   if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
-  const auto order = class_order(source.labels, glue_task_facts(settings.glue.task).labels);
+  const auto order = class_order(source.labels, glue_task_facts(settings.glue.task));
   // A folder that names neither its task nor its classes is taken at the user's word.
   const bool same = source.classified.empty() ? !order.empty() || are_unnamed(source.labels)
                                               : source.classified == to_word(settings.glue.task);
@@ -218,6 +221,10 @@ std::string file_digest(const fs::path& file) {
 }
 
 }  // namespace
+
+bool is_of_model(const std::string& key) {
+  return (key.starts_with("model.") && !is_own(key)) || key.starts_with("attention.");
+}
 
 ModelSource open_model_source(const fs::path& from) {
   return is_hugging_face_source(from) ? open_hugging_face_source(from)

@@ -39,6 +39,9 @@ ModelSource open_model_source(const std::filesystem::path& from);
 // open_model_source does where the folder is none of the three or its list of weights is damaged.
 std::vector<Override> model_source_keys(const std::filesystem::path& from);
 
+// Whether a key of model.* or attention.* says what the model is, and not how a run trains it.
+bool is_of_model(const std::string& key);
+
 // Of what open_model_source would read, so that a source that was trained anew is told from the old
 // one: 16 hexadecimal digits. Reads the weights of a folder without checksums of them. Throws
 // Error.

@@ -16,6 +16,7 @@
 #include "base/sealed_lines.h"
 #include "config/dump.h"
 #include "config/position_remarks.h"
+#include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/continuation.h"
@@ -23,10 +24,12 @@
 #include "runs/memory_estimate.h"
 #include "runs/model_source.h"
 #include "runs/process_agreement.h"
+#include "runs/stored_weights.h"
 #include "runs/untrained.h"
 #include "tasks/registry.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
+#include "training/checkpoint.h"
 #include "training/divergence.h"
 #include "training/trainer.h"
 
@@ -45,10 +48,49 @@ void check_data(const Settings& settings) {
   throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
 }
 
+bool is_damaged(const fs::path& checkpoint) {
+  try {
+    require_whole(checkpoint);
+    return false;
+  } catch (const ReadError&) {
+    throw;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+// Of the run that goes on, before a model is built that its configuration may claim and its weights
+// are not of. A damaged checkpoint is for resume(), which goes back to the one before it.
+void require_own_parameters(const Settings& settings, const fs::path& run) {
+  const std::vector<fs::path> all = list_checkpoints(run / "checkpoints");
+  for (auto checkpoint = all.rbegin(); checkpoint != all.rend(); ++checkpoint) {
+    try {
+      return require_parameters(settings, stored_vocabularies(settings, *checkpoint),
+                                Safetensors(weights_file(*checkpoint, WeightsKind::raw)));
+    } catch (const ReadError&) {
+      throw;
+    } catch (const Error&) {
+      if (!is_damaged(*checkpoint)) throw;
+    }
+  }
+}
+
+// Where the configuration computes otherwise than the model that it starts from: a dropout of 0
+// that a recipe has, say, over the model's. The scheme is told with the weights.
+void say_changes(const ModelSource& source, const Settings& settings) {
+  for (const std::string& name : diff(source.settings, settings)) {
+    if (!is_of_model(name)) continue;
+    const Key& key = *find_key(name);
+    log::info("{} is {} here, {} in {}", name, key.get(settings), key.get(source.settings),
+              source.folder.string());
+  }
+}
+
 // What the new model takes of another; returns the line that says so.
 std::string take_from(const ModelSource& source, const Settings& settings,
                       const OpenedTask& opened) {
   compare_tokenizers(source, *opened.tokenizer);
+  say_changes(source, settings);
   if (settings.model.from_weights) return start_from(source, settings, opened.task->parameters());
   return source.folder.string() + ": its shape and tokenizer, with new weights";
 }
@@ -93,8 +135,9 @@ std::string look_at_memory(const Settings& settings, TrainingTask& task, const C
   const std::string lack =
       fmt::format("the training takes {}, and {} are free", needed, format_bytes(available));
   if (!settings.training.exceed_memory) {
-    throw_failure((settings.runs / settings.run).string(), lack,
-                  memory_remedies(settings) + "; --training.exceed_memory true tries it all the same");
+    throw_failure(
+        (settings.runs / settings.run).string(), lack,
+        memory_remedies(settings) + "; --training.exceed_memory true tries it all the same");
   }
   log::warn("{}; {}", lack, memory_remedies(settings));
   return needed;
@@ -135,6 +178,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   TaskSources sources{.settings = settings, .plan = plan};
   if (continuation.has_checkpoints || continuation.is_recorded()) sources.stored = folder;
   if (source) sources.offered = source->tokenizer;
+  if (continuation.has_checkpoints) require_own_parameters(settings, folder);
   const OpenedTask opened = open_task(sources);
   nlohmann::json data = opened.data;
   if (source) {

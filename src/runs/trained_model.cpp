@@ -1,7 +1,5 @@
 #include "runs/trained_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "config/words.h"
 #include "runs/shared_options.h"
 #include "runs/stored_settings.h"
+#include "runs/stored_weights.h"
 #include "runs/untrained.h"
 #include "tasks/glue_task.h"
 #include "tasks/matching_task.h"
@@ -48,28 +47,17 @@ std::string flags_of(const std::vector<Override>& overrides) {
   return flags;
 }
 
-// Every answer of such weights would be "not a number".
-void require_finite(const std::filesystem::path& file, const ParameterStore& parameters) {
-  for (const Parameter& parameter : parameters.all()) {
-    if (at::isfinite(parameter.value).all().item<bool>()) continue;
-    throw_failure(file.string(),
-                  fmt::format("\"{}\" holds numbers that are not finite: the training had diverged",
-                              parameter.spec.name),
-                  "an earlier checkpoint with --checkpoint STEP, or train with a lower "
-                  "training.learning_rate");
-  }
-}
-
-void fill_parameters(const std::filesystem::path& file, const std::vector<Override>& overrides,
-                     ParameterStore& parameters) {
+// The file of weights is held against the model that is about to be built.
+void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
+                     const TranslationVocabularies& vocabularies,
+                     const std::vector<Override>& overrides) {
   const bool same_model =
       std::all_of(overrides.begin(), overrides.end(), [](const Override& override) {
         return !override.key.starts_with("position") && !override.key.starts_with("attention");
       });
-  if (same_model) return load_parameters(file, parameters);
-  const Safetensors readable(file);  // a damaged file is not the overrides' fault
+  if (same_model) return require_parameters(opened.settings, vocabularies, weights);
   try {
-    load_parameters(file, parameters);
+    require_parameters(opened.settings, vocabularies, weights);
   } catch (const Error& error) {
     throw_usage(
         flags_of(overrides),
@@ -78,18 +66,28 @@ void fill_parameters(const std::filesystem::path& file, const std::vector<Overri
   }
 }
 
-void load_weights(const OpenedCheckpoint& opened, const TrainedModelOptions& options,
-                  ParameterStore& parameters) {
+// `make(plan)` makes the model and returns its parameters, which are filled.
+template <class Make>
+void build(const OpenedCheckpoint& opened, const TranslationVocabularies& vocabularies,
+           const TrainedModelOptions& options, const Make& make) {
   const WeightsKind weights = options.weights.value_or(opened.settings.training.weights);
   const std::filesystem::path file = weights_file(opened.checkpoint, weights);
+  require_fitting(Safetensors(file), opened, vocabularies, options.overrides);
+  prepare_threads(opened.settings.threads);
+  const WithoutInitialValues loaded;
+  ParameterStore& parameters = make(plan_for_use(opened.settings, options.overrides));
   if (!options.weights && has_average(opened.checkpoint)) {
     log::info(
         "{}: its {} weights are used, as training.weights says; --weights {} takes the others",
         opened.checkpoint.string(), to_word(weights),
         to_word(weights == WeightsKind::raw ? WeightsKind::ema : WeightsKind::raw));
   }
-  fill_parameters(file, options.overrides, parameters);
-  require_finite(file, parameters);
+  load_parameters(file, parameters);
+  for (const Parameter& parameter : parameters.all()) {
+    require_finite(file, parameter.spec.name, parameter.value,
+                   "an earlier checkpoint with --checkpoint STEP, or train with a lower "
+                   "training.learning_rate");
+  }
   parameters.apply_constraints();
 }
 
@@ -116,9 +114,8 @@ Trained open_trained(const std::filesystem::path& run_or_checkpoint,
     Trained result{open_checkpoint(checkpoint, options)};
     admit(result.settings);
     result.tokenizer = load_tokenizer(result.checkpoint);
-    prepare_threads(result.settings.threads);
-    const WithoutInitialValues loaded;
-    load_weights(result, options, make(result, plan_for_use(result.settings, options.overrides)));
+    build(result, {.source = result.tokenizer->vocabulary_size()}, options,
+          [&](const ComputePlan& plan) -> ParameterStore& { return make(result, plan); });
     return result;
   });
 }
@@ -235,15 +232,14 @@ TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_ch
                   "a run with task translation");
     }
     result.tokenizers = load_translation_tokenizers(result.checkpoint);
-    prepare_threads(settings.threads);
-    const WithoutInitialValues loaded;
-    result.translator = std::make_unique<Translator>(
-        settings,
-        TranslationVocabularies{.source = result.tokenizers.source->vocabulary_size(),
-                                .target = result.tokenizers.target->vocabulary_size(),
-                                .joint = result.tokenizers.joint},
-        plan_for_use(settings, options.overrides));
-    load_weights(result, options, result.translator->parameters());
+    const TranslationVocabularies vocabularies{
+        .source = result.tokenizers.source->vocabulary_size(),
+        .target = result.tokenizers.target->vocabulary_size(),
+        .joint = result.tokenizers.joint};
+    build(result, vocabularies, options, [&](const ComputePlan& plan) -> ParameterStore& {
+      result.translator = std::make_unique<Translator>(settings, vocabularies, plan);
+      return result.translator->parameters();
+    });
     return result;
   });
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -180,6 +181,19 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                                .size = tokens.vocabulary,
                                .renormalize = decoding.renormalize}};
   if (!decoding.unknown) search.vocabulary.excluded.push_back(tokens.unknown);
+  // A text that is given has the probability that the model gives it.
+  if (!options.ends_with_prefix) {
+    if (decoding.first_token >= tokens.vocabulary) {
+      throw_usage("decoding.first_token",
+                  fmt::format("got {}, the target's vocabulary has {} pieces", decoding.first_token,
+                              tokens.vocabulary),
+                  "-1: none");
+    }
+    search.vocabulary.rules = {.repetition_penalty = decoding.repetition_penalty,
+                               .no_repeat_ngram = decoding.no_repeat_ngram};
+    search.vocabulary.first = decoding.first_token;
+    search.vocabulary.free_end = decoding.free_end;
+  }
   const std::int64_t rows = options.sampling ? options.n_best : decoding.beam;
   const auto groups = groups_of(sources, decoding.batch_tokens / rows);
   std::vector<std::vector<Hypothesis>> results(sources.size());

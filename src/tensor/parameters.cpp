@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kDrawnTogether = 4096;  // random numbers
 thread_local bool without_initial_values = false;
+thread_local const ParametersOnly::Told* told_only = nullptr;
 
 }  // namespace
 
@@ -26,6 +27,13 @@ WithoutInitialValues::WithoutInitialValues()
 
 WithoutInitialValues::~WithoutInitialValues() {
   without_initial_values = before_;
+}
+
+ParametersOnly::ParametersOnly(Told told)
+    : told_(std::move(told)), before_(std::exchange(told_only, &told_)) {}
+
+ParametersOnly::~ParametersOnly() {
+  told_only = before_;
 }
 
 Initializer zeros() {
@@ -99,6 +107,13 @@ at::Tensor ParameterStore::add(ParameterSpec spec) {
     ROFORMER_ASSERT(lent != nullptr && lent->value.sizes() == at::IntArrayRef(spec.shape));
     return parameters_.emplace_back(*lent).value;
   }
+  const bool trained = !spec.fixed;
+  if (told_only != nullptr) {
+    (*told_only)(spec);
+    at::Tensor value = at::zeros({}, at::kFloat).expand(spec.shape);
+    parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
+    return value;
+  }
   at::Tensor initial = at::empty(spec.shape, at::kFloat);
   if (without_initial_values) {
     initial.fill_(std::numeric_limits<float>::quiet_NaN());
@@ -107,7 +122,6 @@ at::Tensor ParameterStore::add(ParameterSpec spec) {
     spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
   }
   at::Tensor value = initial.to(at::TensorOptions().dtype(type_).device(device_));
-  const bool trained = !spec.fixed;
   value.set_requires_grad(trained);
   parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
   return value;
@@ -124,6 +138,7 @@ void ParameterStore::freeze(const std::function<bool(const ParameterSpec&)>& whi
 
 void ParameterStore::flatten() {
   ROFORMER_ASSERT(!flat_values_.defined() && lender_ == nullptr);
+  if (told_only != nullptr) return;
   std::vector<Parameter*> trained;
   for (Parameter& parameter : parameters_) {
     if (parameter.trained) trained.push_back(&parameter);

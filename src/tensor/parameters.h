@@ -37,6 +37,24 @@ class WithoutInitialValues {
   bool before_;
 };
 
+struct ParameterSpec;
+
+// As long as it lives, what this thread adds to a store is told and takes no memory: each parameter
+// is one number seen from everywhere, and a store that is flattened stays as it is. For asking a
+// model of any size what it would be made of; nothing can be computed with it.
+class ParametersOnly {
+ public:
+  using Told = std::function<void(const ParameterSpec& spec)>;
+  explicit ParametersOnly(Told told);  // what it throws leaves add()
+  ~ParametersOnly();
+  ParametersOnly(const ParametersOnly&) = delete;
+  ParametersOnly& operator=(const ParametersOnly&) = delete;
+
+ private:
+  Told told_;
+  const Told* before_;
+};
+
 struct ParameterSpec {
   std::string name;  // "encoder.layers.0.attention.query.weight"
   std::vector<std::int64_t> shape;

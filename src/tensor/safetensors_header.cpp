@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/lfs_pointer.h"
 #include "base/printable.h"
 
 namespace roformer {
@@ -45,6 +46,8 @@ class HeaderParser {
       : bytes_(bytes), file_(file) {}
 
   SafetensorsHeader parse() {
+    const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    if (is_lfs_pointer(text)) throw_lfs_pointer(file_);
     const std::size_t length = header_length();
     SafetensorsHeader header{.data_offset = kLengthBytes + length};
     const json document = parse_json(length);

@@ -17,6 +17,7 @@
 #include "text/character_tokenizer.h"
 #include "text/id_tokenizer.h"
 #include "text/marian_tokenizer.h"
+#include "text/model_folder.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
@@ -206,6 +207,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
   }
   std::error_code error;
   if (fs::is_directory(settings.file, error)) {
+    refuse_model_folder(settings.file);
     std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(settings.file);
     if (settings.kind != TokenizerKind::automatic && settings.kind != tokenizer->kind()) {
       throw_usage("tokenizer.kind",

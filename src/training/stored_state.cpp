@@ -22,8 +22,8 @@ std::vector<ValidationRecord> stored(const std::vector<ValidationRecord>& all) {
   if (all.size() <= 2 * kStoredValidations) return all;
   std::vector<std::size_t> ranked(all.size());
   std::iota(ranked.begin(), ranked.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      ranked, [&](std::size_t a, std::size_t b) { return is_better(all[a], all[b]); });
+  std::ranges::stable_sort(ranked,
+                           [&](std::size_t a, std::size_t b) { return is_better(all[a], all[b]); });
   std::vector<std::size_t> kept(ranked.begin(), ranked.begin() + kStoredValidations);
   for (std::size_t i = all.size() - kStoredValidations; i < all.size(); ++i) kept.push_back(i);
   std::ranges::sort(kept);
@@ -41,7 +41,8 @@ ValidationRecord record_of(const nlohmann::json& line, const std::string& file,
   ValidationRecord record{
       .step = fields.count("step"), .minutes = fields.amount("minutes"), .ranking = ranking};
   for (const std::string& name : fields.names()) {
-    if (name.starts_with(kFigure)) record.figures[name.substr(kFigure.size())] = fields.number(name);
+    if (name.starts_with(kFigure))
+      record.figures[name.substr(kFigure.size())] = fields.number(name);
   }
   return record;
 }

@@ -89,23 +89,22 @@ ValidationRecord validation_from_json(const JsonFields& fields) {
 json to_json(const TrainingState& state) {
   json validations = json::array();
   for (const ValidationRecord& record : state.validations) validations.push_back(to_json(record));
-  json document = {
-          {"format", kStateFormat},
-          {"version", kStateVersion},
-          {"seed", state.seed},
-          {"step", state.consumed.steps},
-          {"epochs", state.consumed.epochs},
-          {"tokens", state.consumed.tokens},
-          {"minutes", state.consumed.minutes},
-          {"optimizer_updates", state.optimizer_updates},
-          {"skipped_steps", state.skipped_steps},
-          {"skipped_in_row", state.skipped_in_row},
-          {"without_improvement", state.without_improvement},
-          {"validation_due", state.validation_due},
-          {"window", to_json(state.window)},
-          {"validations", std::move(validations)},
-          {"tokens_per_second", state.tokens_per_second},
-          {"cursor", {{"batch", state.next_batch}}}};
+  json document = {{"format", kStateFormat},
+                   {"version", kStateVersion},
+                   {"seed", state.seed},
+                   {"step", state.consumed.steps},
+                   {"epochs", state.consumed.epochs},
+                   {"tokens", state.consumed.tokens},
+                   {"minutes", state.consumed.minutes},
+                   {"optimizer_updates", state.optimizer_updates},
+                   {"skipped_steps", state.skipped_steps},
+                   {"skipped_in_row", state.skipped_in_row},
+                   {"without_improvement", state.without_improvement},
+                   {"validation_due", state.validation_due},
+                   {"window", to_json(state.window)},
+                   {"validations", std::move(validations)},
+                   {"tokens_per_second", state.tokens_per_second},
+                   {"cursor", {{"batch", state.next_batch}}}};
   if (state.left_out > 0) document["validations_left_out"] = state.left_out;
   return document;
 }

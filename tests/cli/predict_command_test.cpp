@@ -47,6 +47,18 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     CHECK(lines[2].starts_with("0\t0.9"));
     CHECK(lines[2].ends_with("\tthe owl is gold ."));
   }
+  SECTION("with the names that its classes have") {
+    const TinyGlue named("sst2", {{"glue.class_names", "bad|good"}, {"training.steps", "1"}});
+    train_run(named.settings, ExistingRun::refuse);
+    const auto lines =
+        lines_of(run({"predict", named.run().string()}, "the cat is red .\n").output);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == "label\tp(bad)\tp(good)\tsentence");
+    CHECK((lines[1].starts_with("bad\t") || lines[1].starts_with("good\t")));
+    const auto json = nlohmann::json::parse(
+        run({"predict", named.run().string(), "--json"}, "the cat is red .\n").output);
+    CHECK(json["probabilities"].contains("good"));
+  }
   SECTION("a file with a header, as JSON lines") {
     const std::string file = (tiny.data() / "SST-2/dev.tsv").string();
     const Outcome outcome = run({"predict", folder, file, "--json"});

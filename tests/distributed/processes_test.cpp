@@ -212,8 +212,8 @@ TEST_CASE("a stranger at the store speaks for no process where they share a secr
   const TemporaryFolder folder;
   const std::filesystem::path runs = folder.path / "runs";
   const std::int64_t port = free_port();
-  const auto problems = problems_of(
-      port, {.timeout = milliseconds(4000), .folder = runs}, [&](Processes& processes) {
+  const auto problems =
+      problems_of(port, {.timeout = milliseconds(4000), .folder = runs}, [&](Processes& processes) {
         // The secret was read by all and is gone, with the folder that was made for it.
         if (std::filesystem::exists(runs)) throw std::runtime_error("a secret is left");
         meet(processes);
@@ -250,7 +250,8 @@ TEST_CASE("another training at the same port is told so at once") {
             connect(launch_of(1, 2, port), {.timeout = milliseconds(20000), .job = "run a"});
             throw std::runtime_error("one process came twice");
           } catch (const Error& error) {
-            if (!has(error.what(), "has come there already")) throw std::runtime_error(error.what());
+            if (!has(error.what(), "has come there already"))
+              throw std::runtime_error(error.what());
           }
         }
         meet(processes);

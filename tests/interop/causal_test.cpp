@@ -455,3 +455,27 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
     }
   }
 }
+
+TEST_CASE("a causal folder of another class is told by its name, not by what it lacks") {
+  const CausalCopy copy("qwen3");
+  copy.change([](auto& tensors) { tensors.erase("lm_head.weight"); });
+  copy.set("architectures", {"Qwen3ForSequenceClassification"});
+  CHECK_THROWS_WITH(copy.read(), Contains("\"architectures\" is [\"Qwen3ForSequenceClassification"
+                                          "\"], wanted Qwen3ForCausalLM"));
+  CHECK_THROWS_WITH(read_causal_settings(copy.folder.path), Contains("wanted Qwen3ForCausalLM"));
+  copy.set("architectures", {"Qwen3Model"});
+  CHECK_THROWS_WITH(copy.read(), Contains("has no tensor \"lm_head.weight\""));
+}
+
+TEST_CASE("rotations that follow the length of a text are said to differ from a cache's") {
+  const CausalCopy copy("llama");
+  const auto notes = [&](const char* config) {
+    copy.write("config.json", read_file(model_folder("llama") / config));
+    std::string text;
+    for (const std::string& note : copy.read().notes) text += note + "\n";
+    return text;
+  };
+  CHECK_THAT(notes("config_longrope.json"), Contains("its rope_type is longrope: beyond "));
+  CHECK_THAT(notes("config_dynamic.json"), Contains("its rope_type is dynamic: beyond "));
+  CHECK_THAT(notes("config_yarn.json"), !Contains("rope_type"));
+}

@@ -1,10 +1,13 @@
 """Writes the folders of models/ named marian* with Hugging Face's transformers (pip install torch
 transformers sentencepiece sacremoses safetensors; made with transformers 5.23.0, torch 2.11.0,
 sentencepiece 0.2.3): small MarianMT models with random weights. For each, expected.safetensors holds
-inputs, logits, the loss and the gradients of one step, and expected.json lines of text, their ids and
-what generate() makes of them. Run it in this folder."""
+inputs, logits, the loss and the gradients of one step, expected.json lines of text, their ids and
+what generate() makes of them, and searches.json what it makes of them with other options of the search
+(made with transformers 5.24.0). Run it in this folder; with "searches" it writes only these, of the
+folders as they are."""
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy
@@ -144,6 +147,35 @@ def generate(model, folder):
     return result
 
 
+SEARCHES = [dict(max_length=8), dict(repetition_penalty=1.3), dict(repetition_penalty=0.7),
+            dict(no_repeat_ngram_size=1), dict(no_repeat_ngram_size=2),
+            dict(repetition_penalty=1.2, no_repeat_ngram_size=3, max_length=12),
+            dict(forced_bos_token_id=6), dict(forced_bos_token_id=6, max_length=6, length_penalty=2.0)]
+
+
+def write_searches(folder):
+    """Each with a greedy search and with a beam of 4, whose score is that of generate()."""
+    model, tokenizer = MarianMTModel.from_pretrained(folder).eval(), MarianTokenizer.from_pretrained(folder)
+    words = {number: piece for piece, number in json.loads(
+        (folder / ("target_vocab.json" if tokenizer.separate_vocabs else "vocab.json")).read_text()).items()}
+    end, result = model.config.eos_token_id, []
+    lines = [line for line in LINES if "</s>" not in line]
+    for options in SEARCHES:
+        for beams in (1, 4):
+            search = dict(options=options, beam=beams, pieces=[], scores=[])
+            for line in lines:
+                with torch.no_grad():
+                    found = model.generate(**tokenizer([line], return_tensors="pt"), num_beams=beams,
+                                           return_dict_in_generate=True, output_scores=True, **options)
+                ids = found.sequences[0].tolist()
+                assert end in ids, ids
+                search["pieces"].append([words[i] for i in ids[1:ids.index(end)]])
+                if beams > 1:
+                    search["scores"].append(round(found.sequences_scores[0].item(), 6))
+            result.append(search)
+    (folder / "searches.json").write_text(json.dumps(dict(lines=lines, searches=result)) + "\n")
+
+
 def write(name, seed, search, output_bias=True, separate=False, **options):
     folder = Path("models") / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -187,12 +219,16 @@ def as_released(folder):
 
 
 def main():
+    if sys.argv[1:] == ["searches"]:
+        return [write_searches(folder) for folder in sorted(Path("models").glob("marian*"))]
     write("marian", 1, dict(renormalize_logits=True), activation_function="swish",
           scale_embedding=True, encoder_layers=2, decoder_layers=2)
     as_released(write("marian_released", 2, dict(early_stopping=True, length_penalty=0.6), output_bias=False,
                       activation_function="relu", encoder_layers=2, decoder_layers=1))
     write("marian_separate", 3, dict(early_stopping="never", length_penalty=0.3), separate=True,
           activation_function="gelu", scale_embedding=True, encoder_layers=1, decoder_layers=2)
+    for folder in sorted(Path("models").glob("marian*")):
+        write_searches(folder)
 
 
 main()

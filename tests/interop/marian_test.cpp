@@ -12,6 +12,7 @@
 #include "config/schemes/sinusoidal.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
+#include "interop/marian_export.h"
 #include "interop/marian_folder.h"
 #include "temporary_folder.h"
 
@@ -61,6 +62,8 @@ TEST_CASE("a MarianMT folder says its model and its search") {
   CHECK(settings.decoding.unknown);
   CHECK(settings.decoding.stopping == StoppingRule::estimate);
   CHECK(settings.decoding.longest_extra == 39);
+  CHECK(settings.decoding.free_end);
+  CHECK(settings.decoding.first_token == -1);
 
   const PretrainedTranslator released = read_marian_folder(model_folder("marian_released"));
   CHECK(released.settings.translation.decoder_layers == 1);
@@ -133,18 +136,89 @@ TEST_CASE("the tokens of generation_config.json are those that generate() takes"
   CHECK(translator.tokenizers.target->special().classification == 7);
   std::string notes;
   for (const std::string& note : translator.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("begin_suppress_tokens") && Contains("forced_bos_token_id 9") &&
-                        Contains("never chooses 2 more tokens"));
+  CHECK_THAT(notes, Contains("begin_suppress_tokens") && Contains("never chooses 2 more tokens") &&
+                        !Contains("forced_bos_token_id"));
+  CHECK(translator.settings.decoding.first_token == 9);
 }
 
 TEST_CASE("what generate() does beyond a beam search is told") {
   const MarianCopy copy("marian");
-  copy.change("generation_config.json", "no_repeat_ngram_size", 3);
+  copy.change("generation_config.json", "min_length", 3);
   copy.change("generation_config.json", "bad_words_ids", nlohmann::json::array());
   const PretrainedTranslator translator = read_marian_folder(copy.path);
   REQUIRE(translator.notes.size() == 2);
-  CHECK_THAT(translator.notes[0], Contains("no_repeat_ngram_size 3"));
+  CHECK_THAT(translator.notes[0], Contains("min_length 3"));
   CHECK_THAT(translator.notes[1], Contains("may choose the padding"));
+}
+
+TEST_CASE("what generate() does to repetitions and to the last token is stored") {
+  const MarianCopy copy("marian");
+  copy.change("generation_config.json", "no_repeat_ngram_size", 3);
+  copy.change("generation_config.json", "repetition_penalty", 1.5);
+  const PretrainedTranslator translator = read_marian_folder(copy.path);
+  CHECK(translator.notes.empty());
+  CHECK(translator.settings.decoding.no_repeat_ngram == 3);
+  CHECK(translator.settings.decoding.repetition_penalty == 1.5);
+  CHECK(translator.settings.decoding.free_end);
+  check_refused("repetition_penalty", 0, "a number from 0.01", "generation_config.json");
+  check_refused("forced_bos_token_id", 4000, "an integer from 0", "generation_config.json");
+
+  const auto forced = [&](const nlohmann::json& end) {
+    copy.change("generation_config.json", "forced_eos_token_id", end);
+    return read_marian_folder(copy.path);
+  };
+  CHECK(forced({0}).settings.decoding.free_end);
+  const PretrainedTranslator open = forced(nullptr), other = forced(3);
+  CHECK(!open.settings.decoding.free_end);
+  REQUIRE(open.notes.size() == 1);
+  CHECK_THAT(open.notes[0], Contains("breaks a text off"));
+  CHECK(!other.settings.decoding.free_end);
+  REQUIRE(other.notes.size() == 1);
+  CHECK_THAT(other.notes[0], Contains("forced_eos_token_id 3"));
+}
+
+TEST_CASE("an output that holds the shared table again is that table") {
+  const FolderCopy copy("marian_released");
+  copy.set("tie_word_embeddings", false);
+  const PretrainedTranslator tied = read_marian_folder(copy.folder.path);
+  CHECK(tied.settings.translation.tie_output);
+  CHECK(!tied.tensors.contains("output.weight"));
+  REQUIRE(tied.notes.size() == 1);
+  CHECK_THAT(tied.notes[0], Contains("the two are one"));
+  copy.change([](auto& tensors) { tensors.at("lm_head.weight")[1] += 0.5; });
+  const PretrainedTranslator untied = read_marian_folder(copy.folder.path);
+  CHECK(!untied.settings.translation.tie_output);
+  CHECK(untied.tensors.contains("output.weight"));
+  CHECK(untied.notes.empty());
+}
+
+// Its decoder's table has as many rows as the encoder's, whatever decoder_vocab_size says.
+TEST_CASE("tables of two sizes are read as transformers 4 writes them") {
+  const PretrainedTranslator whole = read_marian_folder(model_folder("marian_separate"));
+  const FolderCopy copy("marian_separate");
+  copy.set("vocab_size", whole.tokenizers.source->vocabulary_size() + 6);
+  copy.change([&](std::map<std::string, at::Tensor>& tensors) {
+    tensors.erase("lm_head.weight");
+    for (const char* side : {"encoder", "decoder"}) {
+      at::Tensor& table = tensors.at(std::string("model.") + side + ".embed_tokens.weight");
+      table = at::constant_pad_nd(table, {0, 0, 0, 6}, 0.5);
+    }
+  });
+  const PretrainedTranslator read = read_marian_folder(copy.folder.path);
+  for (const auto& [name, value] : whole.tensors) {
+    CAPTURE(name);
+    CHECK(at::equal(read.tensors.at(name), value));
+  }
+  copy.change([](std::map<std::string, at::Tensor>& tensors) {
+    at::Tensor& table = tensors.at("model.decoder.embed_tokens.weight");
+    table = table.narrow(0, 0, 9).clone();
+  });
+  CHECK_THROWS_WITH(read_marian_folder(copy.folder.path),
+                    Contains("has 9 rows, config.json makes"));
+}
+
+TEST_CASE("a Marian folder of another class is told by its name") {
+  check_refused("architectures", {"MarianForCausalLM"}, "wanted MarianMTModel");
 }
 
 TEST_CASE("stored sinusoids must be those that are computed here, and one table is one") {
@@ -165,4 +239,57 @@ TEST_CASE("stored sinusoids must be those that are computed here, and one table 
   CHECK_THROWS_WITH(with_tensor("model.decoder.embed_positions.weight", add),
                     Contains("not sines and cosines"));
   CHECK_THROWS_WITH(with_tensor("lm_head.weight", add), Contains("differs from \"shared.weight\""));
+}
+
+// transformers 4 makes the decoder's table as long as the encoder's.
+TEST_CASE(
+    "vocabularies of two sizes are exported with tables of one, and read again as they were") {
+  const std::string longer = GENERATE("source", "target");
+  CAPTURE(longer);
+  const FolderCopy copy("marian_separate");
+  const bool source = longer == "source";
+  const fs::path file = copy.folder.path / (source ? "vocab.json" : "target_vocab.json");
+  nlohmann::json pieces = read_json(file);
+  const std::int64_t size = std::ssize(pieces);
+  for (int i = 0; i < 3; ++i) pieces["added" + std::to_string(i)] = size + i;
+  copy.write(file.filename().string(), pieces.dump());
+  copy.set(source ? "vocab_size" : "decoder_vocab_size", size + 3);
+  copy.change([&](std::map<std::string, at::Tensor>& tensors) {
+    for (auto& [name, value] : tensors) {
+      const bool table =
+          name.ends_with(source ? "encoder.embed_tokens.weight" : "decoder.embed_tokens.weight") ||
+          (!source && name == "lm_head.weight");
+      if (table) value = at::constant_pad_nd(value, {0, 0, 0, 3}, 0.25);
+      if (!source && name == "final_logits_bias") value = at::constant_pad_nd(value, {0, 3}, 0.5);
+    }
+  });
+  const PretrainedTranslator first = read_marian_folder(copy.folder.path);
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  write_marian_folder({.settings = first.settings,
+                       .tensors = first.tensors,
+                       .source = *first.tokenizers.source,
+                       .target = *first.tokenizers.target,
+                       .never = {},
+                       .begin = first.tokenizers.target->special().padding,
+                       .end = first.tokenizers.target->special().separator},
+                      out);
+  const nlohmann::json config = read_json(out / "config.json");
+  CHECK(config["vocab_size"] == size + 3);
+  CHECK(config["decoder_vocab_size"] == size + 3);
+  const Safetensors file_of_out(out);
+  for (const char* side : {"encoder", "decoder"}) {
+    const std::string name = std::string("model.") + side + ".embed_tokens.weight";
+    CHECK(file_of_out.entry(name).shape[0] == size + 3);
+  }
+  const at::Tensor bias = file_of_out.tensor("final_logits_bias");
+  CHECK(bias.size(1) == size + 3);
+  CHECK((bias[0][size].item<float>() < -1000) == source);  // no piece of the target's
+  const PretrainedTranslator second = read_marian_folder(out);
+  CHECK(second.settings.translation.output_bias == first.settings.translation.output_bias);
+  REQUIRE(second.tensors.size() == first.tensors.size());
+  for (const auto& [name, value] : first.tensors) {
+    CAPTURE(name);
+    CHECK(at::equal(second.tensors.at(name), value));
+  }
 }

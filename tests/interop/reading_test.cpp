@@ -180,7 +180,8 @@ TEST_CASE("files that cannot be weights are refused") {
   fs::remove(copy / "model.safetensors");
   CHECK_THROWS_WITH(copy.read(), Contains("holds neither model.safetensors nor"));
   copy.write("pytorch_model.bin", "PK");
-  CHECK_THROWS_WITH(copy.read(), Contains("is a pickle") && Contains("save_pretrained"));
+  CHECK_THROWS_WITH(copy.read(), Contains("is a pickle") && Contains("save_pretrained") &&
+                                     Contains("AutoTokenizer"));
   const Copy shards("roformer_bfloat16_sharded");
   fs::remove(shards / "model-00002-of-00002.safetensors");
   CHECK_THROWS_WITH(shards.read(), Contains("model-00002-of-00002.safetensors"));
@@ -243,4 +244,32 @@ TEST_CASE("a head of several labels a text is not taken for one of classes") {
   };
   refused("bert_classification", "multi_label_classification", "a text has one label here");
   refused("bert_classification", "regression", "for several labels");
+}
+
+TEST_CASE("a file that Git LFS has not fetched is told as that, whatever it was") {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\n"
+      "oid sha256:0123456789012345678901234567890123456789012345678901234567890123\nsize "
+      "90868376\n";
+  const std::string file = GENERATE("model.safetensors", "vocab.txt", "config.json");
+  const Copy copy("bert");
+  copy.write(file, pointer);
+  CHECK_THROWS_WITH(copy.read(),
+                    Contains(file + ": is a pointer of Git LFS") && Contains("run `git lfs pull`"));
+}
+
+TEST_CASE("a folder of an adapter is told as that") {
+  const Copy copy("bert");
+  const std::string adapter =
+      R"({"peft_type": "LORA", "base_model_name_or_path": "bert-base-uncased"})";
+  copy.write("adapter_config.json", adapter);
+  CHECK_NOTHROW(copy.read());  // a whole model, whatever lies beside it
+  fs::rename(copy / "model.safetensors", copy / "adapter_model.safetensors");
+  const auto words = Contains("holds an adapter of PEFT, LORA, for bert-base-uncased") &&
+                     Contains("merge_and_unload");
+  CHECK_THROWS_WITH(copy.read(), words);
+  fs::remove(copy / "config.json");
+  CHECK_THROWS_WITH(copy.read(), words);
+  copy.write("adapter_config.json", "[");
+  CHECK_THROWS_WITH(copy.read(), Contains("holds an adapter of PEFT, not a model"));
 }

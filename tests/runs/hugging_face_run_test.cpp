@@ -138,3 +138,60 @@ TEST_CASE("a run of another scheme is not exported") {
   CHECK_THROWS_WITH(export_run(tiny.run(), "last", tiny.folder.path / "out"),
                     Contains("learned in BERT and rope in RoFormer, not alibi"));
 }
+
+TEST_CASE("the classes of a folder are told apart by their names, and keep them") {
+  const TemporaryFolder folder;
+  const fs::path copy = folder.path / "copy", out = folder.path / "out";
+  fs::copy(model_folder("bert_classification"), copy);
+  const auto name_classes = [&](const std::vector<std::string>& names) {
+    auto config = nlohmann::json::parse(read_file(copy / "config.json"));
+    config["id2label"] = nlohmann::json::object();
+    for (std::size_t i = 0; i < names.size(); ++i) config["id2label"][std::to_string(i)] = names[i];
+    std::ofstream(copy / "config.json") << config;
+  };
+  std::vector<NamedTensor> tensors;
+  const auto cut_to = [&](std::int64_t classes) {
+    const Safetensors theirs(model_folder("bert_classification"));
+    tensors.clear();
+    for (const std::string& name : theirs.names()) {
+      at::Tensor value = theirs.tensor(name).clone();
+      if (name.starts_with("classifier.")) value = value.narrow(0, 0, classes).clone();
+      tensors.push_back({.name = name, .value = value});
+    }
+    write_safetensors(copy / "model.safetensors", tensors);
+  };
+  const auto import_as = [&](const char* task) {
+    return import_run(copy, flags(folder, {{"glue.task", task}}), ExistingRun::overwrite);
+  };
+  const auto bias_of = [&](const ImportedRun& run) {
+    return Safetensors(run.path / "checkpoints" / "step-00000000").tensor("classifier.bias");
+  };
+  cut_to(2);
+  name_classes({"POSITIVE", "NEGATIVE"});  // SST-2's labels are 0 and 1
+  const at::Tensor theirs = Safetensors(copy).tensor("classifier.bias");
+  const ImportedRun known = import_as("sst2");
+  CHECK(known.notes.empty());
+  CHECK(at::equal(bias_of(known), theirs.flip(0)));
+  CHECK(open_trained_classifier(known.path).settings.glue.class_names == "NEGATIVE|POSITIVE");
+  export_run(known.path, "best", out);
+  CHECK(nlohmann::json::parse(read_file(out / "config.json"))["id2label"]["0"] == "NEGATIVE");
+
+  name_classes({"ham", "spam"});
+  const ImportedRun other = import_as("sst2");
+  CHECK(at::equal(bias_of(other), theirs));
+  REQUIRE(!other.notes.empty());
+  CHECK_THAT(other.notes.back(), Contains("ham, spam") && Contains("taken as 0, 1"));
+  CHECK(open_trained_classifier(other.path).settings.glue.class_names == "ham|spam");
+
+  // Five stars are no task of GLUE's.
+  name_classes({"1 star", "2 stars", "3 stars", "4 stars", "5 stars"});
+  for (NamedTensor& tensor : tensors) {
+    if (!tensor.name.starts_with("classifier.")) continue;
+    tensor.value = at::cat({tensor.value, tensor.value, tensor.value.narrow(0, 0, 1)});
+  }
+  write_safetensors(copy / "model.safetensors", tensors);
+  const auto words = Contains("is a classifier of 5 classes (1 star, 2 stars") &&
+                     Contains("GLUE's tasks") && Contains("--model.from");
+  CHECK_THROWS_WITH(import_as("rte"), words);
+  CHECK_THROWS_WITH(import_run(copy, flags(folder), ExistingRun::overwrite), words);
+}

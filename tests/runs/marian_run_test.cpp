@@ -1,6 +1,7 @@
 // MarianMT folders (tests/interop/make_marian_fixtures.py) become runs that compute and translate
 // what transformers does with them, and translators become such folders.
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -129,6 +130,53 @@ TEST_CASE("an imported MarianMT model reads and translates as transformers' gene
   }
   check_translations(run, expected, "1");
   check_translations(run, expected, "4");
+}
+
+// searches.json of the fixtures.
+TEST_CASE("a search with transformers' options finds what its generate() finds, at its score") {
+  const std::string name = GENERATE("marian", "marian_released", "marian_separate");
+  const TemporaryFolder folder;
+  const fs::path run = import_marian(model_folder(name), folder);
+  const nlohmann::json expected = read_json(model_folder(name) / "searches.json");
+  const auto lines = expected["lines"].get<std::vector<std::string>>();
+  for (const nlohmann::json& search : expected["searches"]) {
+    const nlohmann::json& options = search["options"];
+    std::vector<Override> keys = {{"decoding.beam", std::to_string(search["beam"].get<int>())}};
+    const auto set = [&](const char* theirs, const char* ours, int added = 0) {
+      if (!options.contains(theirs)) return;
+      const double value = options[theirs].get<double>() + added;
+      keys.push_back({ours, fmt::format("{:g}", value)});
+    };
+    set("max_length", "decoding.longest_extra", -1);
+    set("repetition_penalty", "decoding.repetition_penalty");
+    set("no_repeat_ngram_size", "decoding.no_repeat_ngram");
+    set("forced_bos_token_id", "decoding.first_token");
+    set("length_penalty", "decoding.alpha");
+    const auto found = open_text(run, keys).translate(lines, {});
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      CAPTURE(name, search["options"].dump(), search["beam"].dump(), lines[i]);
+      const TranslatedText& text = found[i].translations.at(0);
+      CHECK(text.pieces == search["pieces"][i].get<std::vector<std::string>>());
+      if (search["beam"] == 1) continue;
+      CHECK(text.score == Approx(search["scores"][i].get<double>()).epsilon(1e-4));
+    }
+  }
+}
+
+TEST_CASE("a first token must be one of the vocabulary, and a given text is scored as it is") {
+  const TemporaryFolder folder;
+  const fs::path run = import_marian(model_folder("marian"), folder);
+  CHECK_THROWS_WITH(open_text(run, {{"decoding.first_token", "4000"}}).translate({"red"}, {}),
+                    Contains("decoding.first_token") && Contains("pieces"));
+  const auto score = [&](std::vector<Override> keys) {
+    return open_text(run, std::move(keys)).score({"the red button"}, {"der rote rote"}, {});
+  };
+  const double plain = score({{"decoding.free_end", "false"}})[0].translations.at(0).score;
+  CHECK(score({{"decoding.repetition_penalty", "2"},
+               {"decoding.no_repeat_ngram", "1"},
+               {"decoding.first_token", "5"}})[0]
+            .translations.at(0)
+            .score == plain);
 }
 
 TEST_CASE("an imported MarianMT model is trained further") {

@@ -145,4 +145,25 @@ TEST_CASE("Foreign files are refused") {
   }
 }
 
+TEST_CASE("A folder of Hugging Face's is told from one of a tokenizer") {
+  const TemporaryFolder folder;
+  const auto refusal = [&] {
+    try {
+      open_tokenizer({.file = folder.path});
+    } catch (const Error& error) {
+      CHECK(error.parts().kind == ErrorKind::usage);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal().find("holds no tokenizer") != std::string::npos);
+  write_file_atomically(folder.path / "tokenizer.json", R"({"model": {"type": "WordPiece"}})");
+  write_file_atomically(folder.path / "config.json", "{}");
+  CHECK(refusal().find("is a folder of Hugging Face's") != std::string::npos);
+  CHECK(refusal().find("roformer import " + folder.path.string()) != std::string::npos);
+  CHECK(refusal().find("vocab.txt") == std::string::npos);
+  write_file_atomically(folder.path / "vocab.txt", "[UNK]\n");
+  CHECK(refusal().find((folder.path / "vocab.txt").string() + "; or") != std::string::npos);
+}
+
 }  // namespace roformer

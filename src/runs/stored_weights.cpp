@@ -1,0 +1,91 @@
+#include "runs/stored_weights.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "config/task_facts.h"
+#include "tasks/classifier.h"
+#include "tasks/glue_task.h"
+#include "tasks/language_model.h"
+#include "tasks/matching_task.h"
+#include "tasks/probe_answers.h"
+#include "tensor/parameters.h"
+#include "text/translation_tokenizers.h"
+
+namespace roformer {
+namespace {
+
+constexpr const char* kOfOneRun = "config.yaml and the weights must be of one run";
+
+// Makes the model that a command would make, which tells its parameters to the ParametersOnly that
+// lives meanwhile.
+void list_parameters(const Settings& settings, const TranslationVocabularies& vocabularies) {
+  const ComputePlan plan;
+  const TaskFacts& facts = task_facts(settings.task);
+  if (facts.translates) {
+    const Translator translator(settings, vocabularies, plan);
+  } else if (facts.predicts_labels) {
+    const Classifier classifier(settings, vocabularies.source, glue_shape(settings.glue), plan);
+  } else if (facts.matches) {
+    const Classifier matcher(settings, vocabularies.source, matching_shape(settings.matching),
+                             plan);
+  } else {
+    const bool probe = facts.data == TaskData::generated;
+    const LanguageModel model(probe ? with_room_for_tests(settings) : settings, vocabularies.source,
+                              plan);
+  }
+}
+
+}  // namespace
+
+TranslationVocabularies stored_vocabularies(const Settings& settings,
+                                            const std::filesystem::path& checkpoint) {
+  if (!task_facts(settings.task).translates) {
+    return {.source = load_tokenizer(checkpoint)->vocabulary_size()};
+  }
+  const TranslationTokenizers tokenizers = load_translation_tokenizers(checkpoint);
+  return {.source = tokenizers.source->vocabulary_size(),
+          .target = tokenizers.target->vocabulary_size(),
+          .joint = tokenizers.joint};
+}
+
+void require_parameters(const Settings& settings, const TranslationVocabularies& vocabularies,
+                        const Safetensors& weights) {
+  const std::string location = weights.path().string();
+  std::set<std::string> known;
+  const ParametersOnly listed([&](const ParameterSpec& spec) {
+    if (!weights.contains(spec.name)) {
+      throw_failure(location, fmt::format("has no tensor \"{}\", which this model has", spec.name),
+                    kOfOneRun);
+    }
+    const std::vector<std::int64_t>& shape = weights.entry(spec.name).shape;
+    if (shape != spec.shape) {
+      throw_failure(location,
+                    fmt::format("\"{}\" has the shape [{}], this model's has [{}]", spec.name,
+                                fmt::join(shape, ", "), fmt::join(spec.shape, ", ")),
+                    kOfOneRun);
+    }
+    known.insert(spec.name);
+  });
+  list_parameters(settings, vocabularies);
+  for (const std::string& name : weights.names()) {
+    if (known.contains(name)) continue;
+    throw_failure(location, fmt::format("holds \"{}\", which this model does not have", name),
+                  kOfOneRun);
+  }
+}
+
+void require_finite(const std::filesystem::path& file, const std::string& name,
+                    const at::Tensor& value, const std::string& hint) {
+  if (!value.is_floating_point() || at::isfinite(value).all().item<bool>()) return;
+  throw_failure(
+      file.string(),
+      fmt::format("\"{}\" holds numbers that are not finite: the training had diverged", name),
+      hint);
+}
+
+}  // namespace roformer
