@@ -30,7 +30,7 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 
 constexpr Milliseconds kLook{20};
 // The store goes with the first process: before it leaves, the others get the time to read.
-constexpr Milliseconds kTimeToRead{500};
+constexpr Milliseconds kTimeToHear{500};
 // A file that another machine has made may be seen a little later.
 constexpr Milliseconds kTimeToSee{2000};
 
@@ -231,7 +231,7 @@ Others wait_for_others(c10d::Store& store, const Launch& launch, const ConnectOp
       come.insert(r);
       const std::string other = text_at(store, count_key(r));
       if (other == count) continue;
-      if (launch.rank == 0) std::this_thread::sleep_for(kTimeToRead);
+      if (launch.rank == 0) std::this_thread::sleep_for(kTimeToHear);
       throw_failure(place_of(launch),
                     fmt::format("process {} was started as one of {} and process {} as one of {}",
                                 launch.rank, count, r, plain(other)),
@@ -242,7 +242,7 @@ Others wait_for_others(c10d::Store& store, const Launch& launch, const ConnectOp
   if (!missing.empty()) {
     const std::string ranks = fmt::format("{}", fmt::join(missing, ", "));
     set_text(store, kMissing, ranks);
-    if (launch.rank == 0) std::this_thread::sleep_for(kTimeToRead);
+    if (launch.rank == 0) std::this_thread::sleep_for(kTimeToHear);
     refuse_missing(ranks, launch, options);
   }
   Others others;
@@ -260,7 +260,7 @@ bool all_share(const Others& others, const Launch& launch, const ConnectOptions&
   // Where it was offered to processes of one machine, a lack of it is an error, or a stranger's.
   const bool offered = std::ssize(others.without_secret) < launch.processes;
   if (offered && all_on_one_machine(launch)) {
-    if (launch.rank == 0) std::this_thread::sleep_for(kTimeToRead);
+    if (launch.rank == 0) std::this_thread::sleep_for(kTimeToHear);
     throw_failure(place_of(launch),
                   fmt::format("process {} cannot read the secret that process 0 has left in {}",
                               others.without_secret.front(), options.folder.string()),

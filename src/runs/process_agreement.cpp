@@ -20,13 +20,13 @@ namespace {
 // Names and paths may hold any bytes but zero, which JSON would refuse.
 constexpr char kEnd = '\0';
 
-std::string joined(const std::vector<std::string>& facts) {
+std::string joined_facts(const std::vector<std::string>& facts) {
   std::string text;
   for (const std::string& fact : facts) text += fact + kEnd;
   return text;
 }
 
-std::vector<std::string> separated(const std::string& text) {
+std::vector<std::string> separated_facts(const std::string& text) {
   std::vector<std::string> facts;
   std::istringstream rest(text);
   for (std::string fact; std::getline(rest, fact, kEnd);) facts.push_back(fact);
@@ -76,10 +76,10 @@ void compare_processes(const Settings& settings, const nlohmann::json& data,
                        const ComputePlan& plan, Processes& processes) {
   if (processes.alone()) return;
   const std::vector<std::string> own = common_facts(settings, data, plan);
-  const auto all = gather_texts(processes, joined(own));
-  const std::vector<std::string> first = separated(all.front());
+  const auto all = gather_texts(processes, joined_facts(own));
+  const std::vector<std::string> first = separated_facts(all.front());
   for (std::size_t r = 1; r < all.size(); ++r) {
-    const std::vector<std::string> other = separated(all[r]);
+    const std::vector<std::string> other = separated_facts(all[r]);
     for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
       if (first[i] == other[i]) continue;
       throw_usage("several processes",
