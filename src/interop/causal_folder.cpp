@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "config/schemes/rope.h"
 #include "interop/causal_config.h"
 #include "interop/causal_names.h"
 #include "interop/causal_prompt.h"
@@ -26,6 +27,8 @@
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
+
+using nlohmann::json;
 
 constexpr const char* kCausalConfigFile = "config.json";
 constexpr const char* kSentencePieceFile = "tokenizer.model";

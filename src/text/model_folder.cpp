@@ -13,7 +13,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-bool exists(const fs::path& path) {
+bool is_in_folder(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
@@ -21,15 +21,16 @@ bool exists(const fs::path& path) {
 // The file of the folder that can be opened as a tokenizer by itself; empty where there is none.
 std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
-  if (exists(folder / "vocab.txt")) return (folder / "vocab.txt").string();
-  if (exists(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  return exists(whole) && is_byte_level_file(read_file(whole)) ? whole.string() : "";
+  if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
+  if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
+  return is_in_folder(whole) && is_byte_level_file(read_file(whole)) ? whole.string() : "";
 }
 
 }  // namespace
 
 void refuse_model_folder(const fs::path& folder) {
-  if (!exists(folder / "config.json") && !exists(folder / "tokenizer_config.json")) return;
+  if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
+    return;
   const std::string file = tokenizer_file(folder);
   throw_usage(
       folder.string(), "is a folder of Hugging Face's, not one of `tokenizer train`",
