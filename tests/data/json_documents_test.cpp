@@ -101,8 +101,8 @@ TEST_CASE("what other programs write into JSON Lines stops no corpus and is coun
   write_text(folder.path / "texts.jsonl", lines);
   const DatasetDescription description =
       prepare({.corpus = {.inputs = {folder.path / "texts.jsonl"}},
-               .output = folder.path / "set",
-               .validation_fraction = 0},
+               .validation_fraction = 0,
+               .output = folder.path / "set"},
               *byte_tokenizer());
   CHECK(description.invalid_sequences == 2);
   const std::string broken = lines + "{\"text\": \"cut o";
