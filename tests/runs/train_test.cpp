@@ -18,6 +18,9 @@
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
+#include "runs/trained_model.h"
+#include "runs/untrained.h"
+#include "said.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -382,6 +385,34 @@ TEST_CASE("a fine-tuning goes on without the model that it started from") {
   const Settings settings = resumed_settings(file, {{"training.steps", "4"}});
   CHECK(settings.data.length == 32);
   CHECK(train_run(settings, ExistingRun::resume).consumed.steps == 4);
+}
+
+TEST_CASE("a classifier that reads longer texts than its start was trained in says so") {
+  const TinyRun pretrained("learned", {{"model.token_types", "2"}});  // in rows of 32
+  train_run(pretrained.settings, ExistingRun::refuse);
+  const TinyGlue tiny("mrpc");
+  const fs::path file = tiny.folder.path / "tiny.yaml";
+  std::ofstream(file) << "task: glue\nthreads: 1\ntraining: {steps: 2, batch: 4}\nmodel: {from: "
+                      << pretrained.run().string() << "}\nruns: " << tiny.settings.runs.string()
+                      << "\n";
+  const std::string line =
+      "texts of up to 64 tokens are read, and the model that this one starts "
+      "from was trained in rows of 32";
+  const auto trained_at = [&](const std::string& length) {
+    const std::vector<Override> flags = {
+        {"data.directory", tiny.data().string()}, {"data.length", length}, {"run", "at-" + length}};
+    return said(
+        [&] { train_run(load_settings(file, flags, model_source_keys), ExistingRun::refuse); });
+  };
+  CHECK_FALSE(has(trained_at("32"), "was trained in rows of"));
+  CHECK(has(trained_at("64"), line));
+  // Its evaluation says it, too, when the start is gone.
+  fs::remove_all(pretrained.run());
+  const auto evaluated = [&](const std::string& run) {
+    return said([&] { warn_of_short_start(open_trained_classifier(tiny.settings.runs / run)); });
+  };
+  CHECK(has(evaluated("at-64"), line));
+  CHECK_FALSE(has(evaluated("at-32"), "was trained in rows of"));
 }
 
 TEST_CASE("loader threads do not change what a classifier learns") {
