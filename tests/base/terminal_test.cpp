@@ -105,7 +105,7 @@ TEST_CASE("a bar has the room that its numbers leave") {
       bar.advance_to(500'000);
     });
   };
-  for (const char* title : {"evaluating", "masking each token of every sequence in turn"}) {
+  for (const char* title : {"evaluating", "masking each token in turn"}) {
     const std::string line = shown(title);
     CAPTURE(line);
     CHECK(has(line, std::string(title) + "    0 %"));
