@@ -19,7 +19,7 @@ constexpr std::uint32_t kShardVersion = 2;
 constexpr std::uint32_t kWithoutBlocks = 1;
 constexpr std::size_t kChecksumBytes = 1 << 16;
 constexpr std::uint64_t kNarrowVocabulary = 65536;
-constexpr std::uint64_t kLargestVocabulary = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 31;
 
 struct Header {
   char magic[8];
@@ -50,7 +50,7 @@ std::uint64_t padding_after_ids(std::uint64_t bytes) {
 
 ShardWriter::ShardWriter(const std::filesystem::path& path, ShardVocabulary vocabulary)
     : file_(path), vocabulary_(vocabulary), hash_(XXH3_createState()) {
-  ROFORMER_ASSERT(vocabulary.size > 0 && vocabulary.size <= kLargestVocabulary);
+  ROFORMER_ASSERT(vocabulary.size > 0 && vocabulary.size <= kMostTokens);
   XXH3_64bits_reset(hash_.get());
   const Header empty{};
   file_.write(&empty, sizeof empty);
@@ -139,7 +139,7 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   if (header.header_checksum != header_checksum(header)) {
     refuse("is damaged: the header does not fit its checksum");
   }
-  if (header.vocabulary_size == 0 || header.vocabulary_size > kLargestVocabulary) {
+  if (header.vocabulary_size == 0 || header.vocabulary_size > kMostTokens) {
     refuse(fmt::format("claims a vocabulary of {} entries", header.vocabulary_size));
   }
   if (header.id_bytes != id_bytes(header.vocabulary_size)) {

@@ -70,7 +70,7 @@ std::vector<HeadExplanation> explain_scores(const LayerRecord& record, const Exp
                                                         .context = *record.context,
                                                         .query = record.query,
                                                         .key = record.key,
-                                                        .key_features = record.key_features,
+                                                        .key_token_inputs = record.key_token_inputs,
                                                         .query_positions = record.positions.query,
                                                         .key_positions = record.positions.key,
                                                         .groups = groups});

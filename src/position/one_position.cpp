@@ -27,12 +27,12 @@ SchemeCapabilities OnePosition::capabilities() const {
   const SchemeCapabilities all = scheme_.capabilities();
   // Asked of all queries at once: what a scheme is told of its tokens is not passed on.
   SchemeCapabilities capabilities{.value_term = all.value_term, .can_cache = false};
-  if (plain()) return form;
+  if (plain()) return capabilities;
   capabilities.transform = all.transform;
   if (all.bias) capabilities.bias = BiasDependence{.on_layer = all.bias->on_layer};
   capabilities.bias_of_positions = all.bias_of_positions;
   capabilities.scores = all.scores;
-  return form;
+  return capabilities;
 }
 
 std::optional<RotationPair> OnePosition::rotation(const AttentionContext& context,

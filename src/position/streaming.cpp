@@ -32,7 +32,7 @@ class Streaming : public PositionScheme {
       capabilities.bias = BiasDependence();
     else
       capabilities.scores = ContentScores::changed;
-    return form;
+    return capabilities;
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
