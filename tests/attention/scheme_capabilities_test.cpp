@@ -52,7 +52,7 @@ void check_answers(const SmallScheme& small) {
 
 }  // namespace
 
-TEST_CASE("the hooks that a scheme's form names are those that answer") {
+TEST_CASE("the hooks that a scheme's capabilities name are those that answer") {
   at::manual_seed(4);
   for (const std::string& name : position_names()) {
     for (const bool causal : {false, true}) {
@@ -65,8 +65,8 @@ TEST_CASE("the hooks that a scheme's form names are those that answer") {
 // Nothing fails where a scheme forgets these: its hook is not asked, or a cache takes the wrong
 // form.
 TEST_CASE("forms that decide how scores are made and keys are kept are those of the papers") {
-  const auto form_of = [](const char* name,
-                          const std::function<void(PositionSettings&)>& change = {}) {
+  const auto capabilities_of = [](const char* name,
+                                  const std::function<void(PositionSettings&)>& change = {}) {
     return SmallScheme(name, true, at::kDouble, change).scheme->capabilities();
   };
   for (const char* name : {"shaw", "nezha", "transformer_xl", "deberta", "music_transformer",
@@ -101,7 +101,7 @@ TEST_CASE("forms that decide how scores are made and keys are kept are those of 
   CHECK((formula.bias.value().on_layer && formula.bias.value().on_length));
 }
 
-TEST_CASE("options that change what a scheme answers change its form") {
+TEST_CASE("options that change what a scheme answers change its capabilities") {
   at::manual_seed(5);
   const auto check = [](const char* name, const std::function<void(PositionSettings&)>& change) {
     INFO(name);
