@@ -16,7 +16,7 @@ TEST_CASE("the chunks of linear attention give what every state written out give
   };
   const at::Tensor x = at::randn({2, 2, 300, 8}, at::kDouble);
   const at::Tensor v = at::randn({2, 2, 300, 8}, at::kDouble);
-  const at::Tensor chunked = linear_attention(token_inputs_of(x), v, /*causal=*/true);
-  CHECK((chunked - cumulative_linear_attention(token_inputs_of(x), v)).abs().max().item<double>() <
+  const at::Tensor chunked = linear_attention(features_of(x), v, /*causal=*/true);
+  CHECK((chunked - cumulative_linear_attention(features_of(x), v)).abs().max().item<double>() <
         1e-10);
 }
