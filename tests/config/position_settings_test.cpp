@@ -156,7 +156,7 @@ TEST_CASE("lists of numbers are read from a file and a flag, and dumped to the s
                                 {"position.scaling", "dynamic_ntk"},
                                 {"position.factor", "4"}});
             }),
-            "linear attention keeps none"));
+            "linear attention does not keep them"));
   CHECK(has(refusal([] {
               default_settings({{"position.rope.short_factor", "[1]"}});
             }),
