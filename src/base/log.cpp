@@ -88,8 +88,12 @@ FileSink::~FileSink() {
 }
 
 void FileSink::error(const std::string& message) const {
-  sink_->log(spdlog::details::log_msg("", spdlog::level::err, message));
-  sink_->flush();
+  try {
+    sink_->log(spdlog::details::log_msg("", spdlog::level::err, message));
+    sink_->flush();
+  } catch (const spdlog::spdlog_ex&) {
+    // The terminal is told by somebody else: on a full disk, say.
+  }
 }
 
 }  // namespace roformer::log

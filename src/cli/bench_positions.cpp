@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "base/version.h"
 #include "bench/position_benchmark.h"
 #include "cli/command.h"
@@ -196,10 +197,11 @@ void bench_positions(BenchPositionsOptions options) {
   const bool causal = task_facts(settings.task).causal;
   const bool text = !options.json && !options.csv && !options.markdown;
   if (text) {
-    fmt::print("an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}\n\n",
-               settings.model.heads, settings.model.width,
-               format_counted(settings.model.layers, "layer"), device,
-               format_counted(at::get_num_threads(), "thread"), precision);
+    const std::string what = fmt::format(
+        "an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}",
+        settings.model.heads, settings.model.width, format_counted(settings.model.layers, "layer"),
+        device, format_counted(at::get_num_threads(), "thread"), precision);
+    fmt::print("{}\n\n", wrapped(what, terminal_width()));
   }
   std::optional<TextTableRows> rows;
   std::size_t printed = 0;

@@ -186,7 +186,6 @@ void count_words(const CountArguments& arguments) {
 // error is written, too.
 template <class Action>
 void transform_lines(LineReader& lines, Action action) {
-  std::ios::sync_with_stdio(false);
   constexpr std::size_t kWriteBytes = 1 << 16;
   std::string output;
   const auto write = [&] {

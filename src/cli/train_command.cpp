@@ -144,7 +144,7 @@ void say_ended_before(const Settings& settings, const TrainingSummary& summary) 
                               ? fmt::format("--training.steps {} goes on",
                                             to_string(Period{2 * steps.amount, steps.unit}))
                               : fmt::format("--model.from {} starts another from its weights", run);
-  fmt::print("{}: was finished already ({}); {}\n", run, to_string(steps), way);
+  fmt::print("{}: was finished already (training.steps {}); {}\n", run, to_string(steps), way);
 }
 
 // Returns the signal that stopped it, or 0.

@@ -27,7 +27,7 @@ std::optional<fs::path> run_of(const fs::path& file) {
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
   if (folder.parent_path().filename() == "checkpoints") return folder.parent_path().parent_path();
   const bool stored = is_there(folder / "run.json") || is_there(folder / "checkpoints") ||
-                      begins_with_seal(read_file(file));
+                      begins_with_seal(read_file(file, kLargestDescription));
   return stored ? std::optional(folder) : std::nullopt;
 }
 

@@ -152,7 +152,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   report_refusals(study.runs, problems);
   problems.throw_if_any();
   say_notices(study);
-  study.text = read_file(file);
+  study.text = read_file(file, kLargestDescription);
   place_runs(study);
   study.axes = axes_of(parts.axes);
   if (parts.tuning) study.tuning = tuning_of(*parts.tuning, std::move(trials), study);

@@ -91,7 +91,7 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
   const std::size_t at = find_zip_end(end.bytes);
   const auto directory = at == std::string_view::npos ? std::nullopt : directory_of(end, at);
   if (!directory) {
-    refuse_archive(file, "the archive is damaged: something else is where its directory must end");
+    refuse_archive(file, "the archive is damaged: its directory is not at its end");
   }
   const std::uint64_t begin = directory->end - directory->bytes;
   if (begin > directory->offset && begin < end.size) {

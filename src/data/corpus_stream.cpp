@@ -2,10 +2,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,17 +11,13 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "data/archive_end.h"
-#include "data/codec.h"
-#include "data/compressed_file.h"
+#include "data/byte_source.h"
 #include "text/utf8.h"
 
 namespace roformer {
 namespace {
-
-constexpr std::size_t kReadBytes = 1 << 18;
 
 constexpr const char* kStandardInput = "standard input";
 
@@ -98,104 +92,31 @@ class Utf8Names {
 }  // namespace
 
 struct CorpusStream::Handle {
+  ByteSource source;
   archive* reader = archive_read_new();
-  int descriptor = -1;
-  bool is_seekable = false;                    // plain, and no pipe
-  std::string block;                           // what was read last, of a plain file
-  bool block_is_new = false;                   // libarchive has not seen it
-  std::unique_ptr<CompressedFile> compressed;  // where it is
-  std::string end;                             // of what was read, where it cannot be sought
-  std::uint64_t size = 0;                      // likewise, so far
 
-  // Looks at the first bytes, which tell what is compressed.
-  void begin() {
-    for (std::string more; block.size() < kCodecBegin && read_block(more) && !more.empty();) {
-      block += more;
-    }
-    if (std::unique_ptr<Codec> codec = codec_of(block)) {
-      compressed = std::make_unique<CompressedFile>(descriptor, std::move(block), std::move(codec));
-      return;
-    }
-    is_seekable = ::lseek(descriptor, 0, SEEK_SET) == 0;
-    block_is_new = !is_seekable;
-  }
+  Handle(const std::filesystem::path& path, std::string begun) : source(path, std::move(begun)) {}
+  ~Handle() { archive_read_free(reader); }
 
-  // False where the descriptor cannot be read, with errno; empty at the end.
-  bool read_block(std::string& bytes) const {
-    bytes.resize(kReadBytes);
-    ssize_t size = 0;
-    do {
-      size = ::read(descriptor, bytes.data(), bytes.size());
-    } while (size < 0 && errno == EINTR);
-    bytes.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    return size >= 0;
-  }
-
-  // The next bytes, empty at the end; false where there are none for a reason that reader tells.
-  bool next(std::string_view& bytes) {
-    if (compressed) {
-      bytes = compressed->read();
-      if (!compressed->error().empty()) {
-        archive_set_error(reader, EIO, "%s", compressed->error().c_str());
-        return false;
-      }
-    } else {
-      if (!std::exchange(block_is_new, false) && !read_block(block)) {
-        archive_set_error(reader, errno, "%s", system_message(errno).c_str());
-        return false;
-      }
-      bytes = block;
-    }
-    if (is_seekable) return true;
-    size += bytes.size();
-    if (bytes.size() < kArchiveEnd) end += bytes;
-    if (bytes.size() >= kArchiveEnd) end = bytes;
-    if (end.size() > 2 * kArchiveEnd) end.erase(0, end.size() - kArchiveEnd);
-    return true;
-  }
+  int format() const { return archive_format(reader) & ARCHIVE_FORMAT_BASE_MASK; }
 
   // What libarchive calls for more bytes, and for others.
-  static la_ssize_t next_block(archive*, void* self, const void** data) {
-    std::string_view bytes;
-    if (!static_cast<Handle*>(self)->next(bytes)) return ARCHIVE_FATAL;
+  static la_ssize_t next_block(archive* reader, void* self, const void** data) {
+    ByteSource& source = static_cast<Handle*>(self)->source;
+    const std::string_view bytes = source.read();
+    if (!source.error().empty()) {
+      archive_set_error(reader, EIO, "%s", source.error().c_str());
+      return ARCHIVE_FATAL;
+    }
     *data = bytes.data();
     return static_cast<la_ssize_t>(bytes.size());
   }
   static la_int64_t seek(archive* reader, void* self, la_int64_t offset, int whence) {
-    const off_t place = ::lseek(static_cast<Handle*>(self)->descriptor, offset, whence);
+    ByteSource& source = static_cast<Handle*>(self)->source;
+    const std::int64_t place = source.seek(offset, whence);
     if (place >= 0) return place;
-    archive_set_error(reader, errno, "%s", system_message(errno).c_str());
+    archive_set_error(reader, EIO, "%s", source.error().c_str());
     return ARCHIVE_FATAL;
-  }
-
-  std::string reason() const {
-    const char* const text = archive_error_string(reader);
-    return text != nullptr ? text : "damaged";
-  }
-
-  // Reads what libarchive left, and returns the end of it all. False as `next`.
-  bool read_to_end() {
-    std::string_view bytes = "more";
-    if (is_seekable) {
-      const off_t length = ::lseek(descriptor, 0, SEEK_END);
-      const off_t from = std::max<off_t>(0, length - static_cast<off_t>(kArchiveEnd));
-      if (length < 0 || ::lseek(descriptor, from, SEEK_SET) < 0) return false;
-      size = static_cast<std::uint64_t>(length);
-      while (!bytes.empty()) {
-        if (!next(bytes)) return false;
-        end += bytes;
-      }
-    }
-    while (!bytes.empty()) {
-      if (!next(bytes)) return false;
-    }
-    if (end.size() > kArchiveEnd) end.erase(0, end.size() - kArchiveEnd);
-    return true;
-  }
-
-  ~Handle() {
-    archive_read_free(reader);
-    if (descriptor > STDIN_FILENO) ::close(descriptor);
   }
 };
 
@@ -229,42 +150,33 @@ std::filesystem::path without_compression(const std::filesystem::path& name) {
 }
 
 CorpusStream::CorpusStream(const std::filesystem::path& path, std::string begun)
-    : path_(describe_path(path)), name_(path_), handle_(std::make_unique<Handle>()) {
-  handle_->block = std::move(begun);
-  if (path == "-") {
-    handle_->descriptor = STDIN_FILENO;
-  } else {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) {
-      throw_failure(path_, "is a directory, not a file");
-    }
-    handle_->descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (handle_->descriptor < 0) throw_failure(path_, "cannot read: " + system_message(errno));
-  }
-  handle_->begin();
+    : path_(describe_path(path)),
+      name_(path_),
+      handle_(std::make_unique<Handle>(path, std::move(begun))) {
   archive* const reader = handle_->reader;
   archive_read_support_format_empty(reader);
   archive_read_support_format_raw(reader);
   archive_read_support_format_tar(reader);
-  archive_read_support_format_zip(reader);
+  archive_read_support_format_zip_seekable(reader);
   // `cat a.tar b.tar` is both. Without this the first zeros end the reading.
   archive_read_set_format_option(reader, "tar", "read_concatenated_archives", "1");
   archive_read_set_callback_data(reader, handle_.get());
   archive_read_set_read_callback(reader, &Handle::next_block);
-  // A zip archive is read from its end, where the file can be sought.
-  if (handle_->is_seekable) archive_read_set_seek_callback(reader, &Handle::seek);
+  if (handle_->source.is_seekable()) archive_read_set_seek_callback(reader, &Handle::seek);
   require(archive_read_open1(reader));
 }
 
 CorpusStream::~CorpusStream() = default;
 
 bool CorpusStream::next_file() {
+  if (only_zeros_) return false;
   const Utf8Names names;
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle_->reader, &entry);
-    // Zeros, which may be a tar without members, and then no tar.
-    only_zeros_ = status == ARCHIVE_RETRY && members_ == 0;
+    // Zeros may be a tar without members, and then no tar.
+    only_zeros_ = status != ARCHIVE_OK && status != ARCHIVE_EOF && members_ == 0 &&
+                  handle_->source.error().empty() && handle_->source.begins_with('\0');
     if (only_zeros_) return at_start_ = true;
     require(status);
     if (status == ARCHIVE_EOF) {
@@ -272,7 +184,7 @@ bool CorpusStream::next_file() {
       return false;
     }
     ++members_;
-    const bool raw = archive_format(handle_->reader) == ARCHIVE_FORMAT_RAW;
+    const bool raw = handle_->format() == ARCHIVE_FORMAT_RAW;
     if (!raw && archive_entry_filetype(entry) != AE_IFREG) {
       require_no_text(entry, path_);
       if (archive_entry_filetype(entry) != AE_IFDIR) ++left_out_;
@@ -290,10 +202,7 @@ bool CorpusStream::next_file() {
 }
 
 std::string_view CorpusStream::read_bytes() {
-  if (only_zeros_) {
-    at_start_ = false;
-    return std::string_view("\0", 1);
-  }
+  if (only_zeros_) return {"\0", std::exchange(at_start_, false) ? std::size_t{1} : 0};
   for (;;) {
     const void* data = nullptr;
     std::size_t size = 0;
@@ -316,27 +225,29 @@ std::string_view CorpusStream::read() {
 }
 
 std::uint64_t CorpusStream::raw_bytes() const {
-  if (handle_->compressed) return handle_->compressed->raw_bytes();
+  const ByteSource& source = handle_->source;
+  if (!source.is_seekable() || source.is_compressed()) return source.raw_bytes();
   return static_cast<std::uint64_t>(archive_filter_bytes(handle_->reader, -1));
 }
 
 // Every status of libarchive's but two is a failure: where it would go on with the next header that
 // it finds (ARCHIVE_RETRY), or with what it has (ARCHIVE_WARN), text is lost.
 void CorpusStream::require(int status) const {
-  const std::string text = handle_->reason();
+  const char* const reason = archive_error_string(handle_->reader);
+  const std::string text = reason != nullptr ? reason : "damaged";
   const bool good = status == ARCHIVE_OK || status == ARCHIVE_EOF ||
                     (status == ARCHIVE_WARN && is_harmless(text));
   // libarchive looks ahead, and may have forgotten what it was told then.
-  const bool unpacked = !handle_->compressed || handle_->compressed->error().empty();
-  if (!good || (status == ARCHIVE_EOF && !unpacked)) fail(text);
+  const bool read = handle_->source.error().empty();
+  if (!good || (status == ARCHIVE_EOF && !read)) fail(text);
 }
 
 // At the end all of the file was read, or is what an archive ends with.
 void CorpusStream::require_end() const {
-  const int format = archive_format(handle_->reader) & ARCHIVE_FORMAT_BASE_MASK;
+  const int format = handle_->format();
   if (format != ARCHIVE_FORMAT_TAR && format != ARCHIVE_FORMAT_ZIP) return;
-  if (!handle_->read_to_end()) fail(handle_->reason());
-  const ArchiveEnd end{.bytes = handle_->end, .size = handle_->size};
+  const ArchiveEnd end = handle_->source.read_to_end();
+  if (!handle_->source.error().empty()) fail("damaged");
   if (format == ARCHIVE_FORMAT_TAR) {
     require_tar_end(path_, end);
   } else {
@@ -345,12 +256,15 @@ void CorpusStream::require_end() const {
 }
 
 // Where nothing was recognised in a file whose name promises it, the file is text all the same, or
-// damaged at its beginning.
+// damaged at its beginning; a zip may be so at its end.
 void CorpusStream::refuse_wrong_name(std::string_view start) const {
-  if (archive_format(handle_->reader) != ARCHIVE_FORMAT_RAW) return;
-  const bool packed = handle_->compressed != nullptr;
-  const std::filesystem::path name =
-      packed ? without_compression(path_) : std::filesystem::path(path_);
+  if (handle_->format() != ARCHIVE_FORMAT_RAW) return;
+  if (start.starts_with("PK\3\4") || start.starts_with("PK\5\6")) {
+    throw_failure(path_, "cannot read: the archive is damaged: its directory is not at its end");
+  }
+  const bool packed = handle_->source.is_compressed();
+  const std::filesystem::path path = path_;
+  const std::filesystem::path name = packed ? without_compression(path) : path;
   const bool archive = ends_in(name, {".tar", ".tgz", ".tbz2", ".txz", ".tzst", ".zip"});
   const bool promised = archive || (!packed && ends_in(name, {".gz", ".bz2", ".xz", ".zst"}));
   const bool text = start.find('\0') == std::string_view::npos && is_utf8_so_far(start);
@@ -361,16 +275,9 @@ void CorpusStream::refuse_wrong_name(std::string_view start) const {
 }
 
 void CorpusStream::fail(const std::string& reason) const {
-  const CompressedFile* const compressed = handle_->compressed.get();
-  if (compressed == nullptr || compressed->error().empty()) {
-    throw_failure(name_, "cannot read: " + reason);
-  }
-  std::string hint = compressed->command();
-  if (!hint.empty() && path_ == kStandardInput) hint = "pipe it through " + hint + " -c";
-  if (!hint.empty() && path_ != kStandardInput) {
-    hint = fmt::format("unpack it and name what comes of it: {} {}", hint, shell_word(path_));
-  }
-  throw_failure(name_, "cannot read: " + compressed->error(), hint);
+  const ByteSource& source = handle_->source;
+  throw_failure(name_, "cannot read: " + (source.error().empty() ? reason : source.error()),
+                source.hint());
 }
 
 }  // namespace roformer

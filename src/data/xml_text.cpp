@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -49,11 +50,22 @@ std::string declared_encoding(std::string_view begin) {
   return name;
 }
 
-// As XML writes one. It goes to a function that takes more than names.
-bool is_encoding_name(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-  });
+// What files are found in. The system's converters know hundreds more, and few have been tried with
+// what is damaged or meant to do damage.
+bool is_known(std::string_view encoding) {
+  constexpr std::array kFamilies = {"ISO-8859-"sv,  "ISO8859-"sv, "ISO_8859-"sv,
+                                    "WINDOWS-12"sv, "CP12"sv,     "KOI8-"sv};
+  constexpr std::array kNames = {"UTF-16LE"sv, "UTF-16BE"sv, "UTF-32LE"sv, "UTF-32BE"sv,
+                                 "US-ASCII"sv, "ASCII"sv,    "LATIN1"sv,   "SHIFT_JIS"sv,
+                                 "EUC-JP"sv,   "EUC-KR"sv,   "GB2312"sv,   "GBK"sv,
+                                 "GB18030"sv,  "BIG5"sv,     "TIS-620"sv,  "MACINTOSH"sv};
+  constexpr std::string_view kDigits = "0123456789RU";
+  const auto is_of = [&](std::string_view family) {
+    return encoding.starts_with(family) && encoding.size() > family.size() &&
+           encoding.find_first_not_of(kDigits, family.size()) == std::string_view::npos;
+  };
+  return std::ranges::any_of(kFamilies, is_of) ||
+         std::ranges::find(kNames, encoding) != kNames.end();
 }
 
 // Their files do not begin with "<?xml" in ASCII.
@@ -88,11 +100,12 @@ void XmlText::close() {
 
 void XmlText::open(const std::string& encoding) {
   encoding_ = encoding;
-  converter_ = ::iconv_open("UTF-8", encoding.c_str());
+  if (is_known(encoding)) converter_ = ::iconv_open("UTF-8", encoding.c_str());
   if (converter_ != kNone) return;
-  throw_failure(stream_.name(),
-                fmt::format("declares the encoding {}, which is not known here", encoding),
-                "convert it to UTF-8, and the declaration with it");
+  throw_failure(
+      stream_.name(),
+      fmt::format("declares the encoding {}, which is not known here", printable(encoding)),
+      "convert it to UTF-8, and the declaration with it");
 }
 
 // Until so many bytes are held, or the file is at its end: then false.
@@ -120,9 +133,6 @@ void XmlText::begin_file() {
   }
   const std::string declared = declared_encoding(std::string_view(held_).substr(0, kDeclaration));
   if (declared.empty() || declared == "UTF-8" || declared == "UTF8") return;
-  if (!is_encoding_name(declared)) {
-    throw_failure(stream_.name(), "declares an encoding that is no name of one");
-  }
   if (is_wide(declared)) {
     log::warn("{} declares the encoding {} and is read as UTF-8, as it begins", stream_.name(),
               declared);

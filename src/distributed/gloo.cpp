@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "distributed/address.h"
+#include "distributed/listening.h"
 #include "distributed/meeting.h"
 #include "distributed/nccl_plugin.h"
 #include "distributed/pulse.h"
@@ -362,7 +363,10 @@ std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& o
   // What it would warn of is said in one line of ours. Once: tests have a thread for each process.
   [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
   const WithoutPipeSignal quiet;
-  return std::make_unique<GlooProcesses>(launch, options);
+  auto processes = std::make_unique<GlooProcesses>(launch, options);
+  meet(*processes);  // all connections are there
+  close_to_newcomers();
+  return processes;
 }
 
 }  // namespace roformer

@@ -1,6 +1,7 @@
 #include "distributed/listening.h"
 
 #include <fmt/format.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -91,6 +92,24 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
   return {.remark = fmt::format("MASTER_ADDR {} is no address of this machine that others can "
                                 "reach: process 0 listens on all its interfaces",
                                 host)};
+}
+
+void close_to_newcomers() {
+  // Drops every packet that comes to a socket that listens, before it becomes a connection. The
+  // sockets are Gloo's and the store's own, which do not hand them out.
+  sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{.len = 1, .filter = &drop};
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  constexpr rlim_t kMost = 65'536;
+  const int end = static_cast<int>(std::min(limit.rlim_cur, kMost));
+  for (int descriptor = 0; descriptor < end; ++descriptor) {
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) continue;
+    if (listens == 0) continue;
+    ::setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  }
 }
 
 void allow_many_descriptors() {

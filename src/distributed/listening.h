@@ -17,6 +17,10 @@ struct ListeningPlace {
 // here. Throws Error (failure) where another program listens there already.
 ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others_elsewhere);
 
+// From now on nobody gets a new connection to what this process listens at; those that there are
+// stay. Nothing happens where the system cannot do that.
+void close_to_newcomers();
+
 // Lets this process have as many open files as the system allows it: connections of strangers then
 // leave enough for its own.
 void allow_many_descriptors();

@@ -112,7 +112,9 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
         place_of(launch),
         fmt::format("process {} of {} cannot {} there: {}", launch.rank, launch.processes,
                     wanted.isServer ? "wait for the others" : "meet the others", first_line(error)),
-        "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it");
+        "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it: a training "
+        "that "
+        "has begun there takes nobody in");
   }
 }
 

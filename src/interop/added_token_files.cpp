@@ -39,7 +39,8 @@ class AddedTokenReader {
         add(entry, number_of(id), "tokenizer_config.json");
       }
     } else {
-      for (const auto& [content, id] : document("added_tokens.json").items()) {
+      const json older = document("added_tokens.json");
+      for (const auto& [content, id] : older.items()) {
         if (has(content)) continue;
         add({{"content", content}}, id, "added_tokens.json");
       }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "config/schemes/rope.h"
 #include "interop/activation_names.h"
 #include "interop/config_fields.h"
@@ -48,8 +49,12 @@ void refuse_other_heads(const ConfigFields& fields, CausalFamily family) {
     return text.ends_with("ForCausalLM") || text.ends_with("Model");  // the latter: without a head
   });
   if (language) return;
-  fields.refuse("architectures", fmt::format("{}: of these models only language models are read",
-                                             names_of(family).architecture));
+  const json& named = names->front();
+  fields.refuse(
+      "architectures",
+      fmt::format("{}, not {}: of these models only language models are read",
+                  names_of(family).architecture,
+                  printable(named.is_string() ? named.get<std::string>() : named.dump())));
 }
 
 // What changes the computation and has no counterpart here.

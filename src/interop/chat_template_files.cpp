@@ -45,7 +45,7 @@ ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& no
   const json config = is_there(file) ? read_json(file) : json::object();
   if (!config.is_object()) throw_failure(file.string(), "is not a JSON object");
   ChatFormat chat = {.source = is_there(folder / kChatTemplateFile)
-                                   ? read_file(folder / kChatTemplateFile)
+                                   ? read_file(folder / kChatTemplateFile, kLargestDescription)
                                    : template_of(config)};
   if (chat.source.empty()) return {};
   chat.begin = name_of_token(config, "bos_token");

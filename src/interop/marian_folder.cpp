@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kMarianConfigFile = "config.json";
 constexpr const char* kGenerationFile = "generation_config.json";
+constexpr const char* kOutputBiasHere = "output.bias";
 constexpr std::int64_t kAnyRows = -1;
 
 MarianConfig read_marian_config(const fs::path& folder) {
@@ -130,12 +131,12 @@ class MarianReader {
   void read_output_bias() {
     if (!weights_.contains(kMarianOutputBias)) return;
     const at::Tensor bias = weights_.take(kMarianOutputBias, {1, config_.vocabularies.target});
-    result_.tensors["output.bias"] = bias.reshape({-1});
+    result_.tensors[kOutputBiasHere] = bias.reshape({-1});
   }
 
   // Most have none: a bias of zeros for all pieces is left out.
   void settle_output_bias() {
-    const auto bias = result_.tensors.find("output.bias");
+    const auto bias = result_.tensors.find(kOutputBiasHere);
     if (bias == result_.tensors.end()) return;
     result_.settings.translation.output_bias = bias->second.ne(0).any().item<bool>();
     if (!result_.settings.translation.output_bias) result_.tensors.erase(bias);
@@ -171,12 +172,14 @@ class MarianReader {
       const std::int64_t rows = found->second.size(0), pieces = tokenizer.vocabulary_size();
       if (rows == pieces) return;
       found->second = found->second.narrow(0, 0, pieces).clone();
+      if (found->first == kOutputBiasHere) return;  // told with its table
       result_.notes.push_back(
           fmt::format("{}: {} rows for {} pieces; the rest is left out, as no piece stands for it",
                       table, rows, pieces));
     };
     cut("encoder.embedding.tokens.weight", *result_.tokenizers.source);
-    for (const char* table : {"decoder.embedding.tokens.weight", "output.weight", "output.bias"}) {
+    for (const char* table :
+         {"decoder.embedding.tokens.weight", "output.weight", kOutputBiasHere}) {
       cut(table, *result_.tokenizers.target);
     }
   }

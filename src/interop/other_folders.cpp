@@ -20,7 +20,7 @@ void refuse_adapter_folder(const fs::path& folder) {
   const bool model =
       is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
   if (model || !is_there(file)) return;
-  const auto config = try_parse_json(read_file(file));
+  const auto config = try_parse_json(read_file(file, kLargestDescription));
   const auto text = [&](const char* name) {
     if (!config || !config->is_object()) return std::string();
     const nlohmann::json value = config->value(name, nlohmann::json());

@@ -43,7 +43,7 @@ nlohmann::json read_record(const fs::path& run) {
   const std::string of = field.substr(0, end);  // "source", "stage"
   std::string words = field.substr(std::min(end, field.size() - 1) + 1);
   std::replace(words.begin(), words.end(), '_', ' ');
-  if (words == "fingerprints") words.pop_back();
+  if (words.ends_with("fingerprints")) words.pop_back();
   std::size_t i = 0;
   while (i < now.size() && i < then.size() && now[i] == then[i]) ++i;
   const auto text = [&](const nlohmann::json& list) {

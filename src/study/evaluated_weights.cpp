@@ -38,7 +38,8 @@ EvaluatedWeights weights_of(const StudyRun& run) {
   const std::string which = best ? "best" : "last";
   const fs::path checkpoint = find_checkpoint(folder, which);
   return {.which = which,
-          .state = read_file(checkpoint / "state.json") + read_file(checkpoint / "config.yaml")};
+          .state = read_file(checkpoint / "state.json", kLargestDescription) +
+                   read_file(checkpoint / "config.yaml", kLargestDescription)};
 }
 
 std::string evaluation_name(const std::string& name, const EvaluatedWeights& weights,

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/inner_path.h"
 #include "base/log.h"
 #include "base/sealed_json.h"
 #include "config/load.h"
@@ -251,7 +252,7 @@ std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run
   StudySettings alone = study;
   alone.runs = {run};
   const Plan plan(alone, study_rows(alone, {training_result(run)}, StudyOrder::file));
-  make_directories(plan.folder());
+  InnerPath(plan.folder()).make_folder();
   std::vector<Job> jobs;
   for (const Evaluation& evaluation : plan.evaluations) {
     const StoredWork work = work_of(evaluation, plan.folder(), program);
@@ -263,7 +264,7 @@ std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const LengthOptions& options) {
   Plan plan(study, rows);
-  make_directories(plan.folder());
+  InnerPath(plan.folder()).make_folder();
   std::vector<StoredWork> work;
   for (const Evaluation& evaluation : plan.evaluations) {
     work.push_back(work_of(evaluation, plan.folder(), options.program));

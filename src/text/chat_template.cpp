@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "text/jinja_functions.h"
 #include "text/jinja_syntax.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -20,7 +21,7 @@ constexpr const char* kTemplate = "chat template";
 constexpr std::array<std::string_view, 4> kFunctions = {"raise_exception", "namespace", "range",
                                                         "strftime_now"};
 // A template of a stranger may go in circles.
-constexpr std::int64_t kMostSteps = 2'000'000;
+constexpr std::int64_t kMostSteps = 5'000'000;
 constexpr std::size_t kLongestConversation = std::size_t{1} << 24;
 
 std::string date_now(const std::string& format) {
@@ -29,6 +30,18 @@ std::string date_now(const std::string& format) {
   localtime_r(&now, &parts);
   std::array<char, 256> text{};
   return {text.data(), std::strftime(text.data(), text.size(), format.c_str(), &parts)};
+}
+
+// How many steps it takes to copy the value.
+std::int64_t steps_of(const JinjaValue& value) {
+  constexpr std::size_t kBytesOfStep = 256;
+  std::int64_t steps = 1;
+  if (value.is_string()) {
+    steps += static_cast<std::int64_t>(value.get_ref<const std::string&>().size() / kBytesOfStep);
+  } else if (value.is_structured()) {
+    for (const JinjaValue& entry : value) steps += steps_of(entry);
+  }
+  return steps;
 }
 
 class ChatRenderer {
@@ -62,8 +75,9 @@ class ChatRenderer {
     }
   }
 
-  void count_step(int line) {
-    if (++steps_ > kMostSteps) refuse(line, "takes too many steps");
+  void count_steps(int line, std::int64_t steps) {
+    steps_ += steps;
+    if (steps_ > kMostSteps) refuse(line, "takes too many steps");
   }
 
   void write_all(const std::vector<JinjaNode>& nodes) {
@@ -71,7 +85,7 @@ class ChatRenderer {
   }
 
   void write(const JinjaNode& node) {
-    count_step(node.line);
+    count_steps(node.line, 1);
     switch (node.kind) {
       case JinjaNode::Kind::text:
         text_ += node.text;
@@ -173,8 +187,9 @@ class ChatRenderer {
   }
 
   JinjaValue value_of(const JinjaExpression& expression) {
-    count_step(expression.line);
-    return at_line(expression.line, [&] { return compute(expression); });
+    JinjaValue value = at_line(expression.line, [&] { return compute(expression); });
+    count_steps(expression.line, steps_of(value));
+    return value;
   }
 
   JinjaArguments arguments_of(const JinjaExpression& expression) {
@@ -272,15 +287,31 @@ class ChatRenderer {
 
 }  // namespace
 
+namespace {
+
+std::vector<JinjaNode> parsed_template(const ChatFormat& chat) {
+  if (!is_valid_utf8(chat.source)) throw_failure(kTemplate, "is not valid UTF-8");
+  return parse_jinja(chat.source, kTemplate);
+}
+
+// Valid UTF-8, as all of a template's values are.
+std::string repaired_text(const std::string& text) {
+  std::string storage;
+  std::uint64_t replaced = 0;
+  return std::string(repair_utf8(text, storage, replaced));
+}
+
+}  // namespace
+
 void check_chat(const ChatFormat& chat) {
-  parse_jinja(chat.source, kTemplate);
+  parsed_template(chat);
 }
 
 // The variables are those that transformers gives a template.
 std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages) {
   JinjaValue list = JinjaValue::array();
   for (const ChatMessage& message : messages) {
-    list.push_back({{"role", message.role}, {"content", message.content}});
+    list.push_back({{"role", message.role}, {"content", repaired_text(message.content)}});
   }
   std::map<std::string, JinjaValue> variables = {{"messages", std::move(list)},
                                                  {"add_generation_prompt", true},
@@ -288,7 +319,7 @@ std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& 
                                                  {"documents", nullptr}};
   if (!chat.begin.empty()) variables["bos_token"] = chat.begin;
   if (!chat.end.empty()) variables["eos_token"] = chat.end;
-  return ChatRenderer(std::move(variables)).render(parse_jinja(chat.source, kTemplate));
+  return ChatRenderer(std::move(variables)).render(parsed_template(chat));
 }
 
 }  // namespace roformer

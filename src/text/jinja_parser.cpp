@@ -25,7 +25,6 @@ class JinjaParser {
 
   std::vector<JinjaNode> read() {
     std::vector<JinjaNode> nodes = read_body({});
-    if (now().kind != TokenKind::end) refuse(fmt::format("\"{}\" ends nothing", now().text));
     return nodes;
   }
 
@@ -147,6 +146,8 @@ class JinjaParser {
       for (JinjaNode& node : read_body({"endgeneration"})) nodes.push_back(std::move(node));
       expect_statement("endgeneration", "generation");
       expect_end();
+    } else if (name.starts_with("end") || name == "else" || name == "elif") {
+      refuse(fmt::format("\"{}\" ends nothing", name));
     } else {
       refuse(fmt::format("has the statement {}, which is not computed here", printable(name)));
     }

@@ -23,7 +23,9 @@ std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
   if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  return is_in_folder(whole) && is_byte_level_file(read_file(whole)) ? whole.string() : "";
+  return is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))
+             ? whole.string()
+             : "";
 }
 
 }  // namespace

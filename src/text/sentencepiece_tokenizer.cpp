@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/error.h"
 #include "text/added_tokens.h"
@@ -67,9 +68,14 @@ class SentencePieceTokenizer final : public Tokenizer {
     std::uint64_t replaced = 0;
     const std::string_view text = repair_utf8(raw, repaired, replaced);
     count_invalid_sequences(replaced);
+    bool begun = false;
     named_.split(
-        text, SpecialNames::tokens, [&](std::string_view part) { encode(part, ids); },
-        [&](TokenId id) { ids.push_back(id); });
+        text, SpecialNames::tokens,
+        [&](std::string_view part) { begun ? encode_further(part, ids) : encode(part, ids); },
+        [&](TokenId id) {
+          ids.push_back(id);
+          begun = true;
+        });
   }
 
   // Runs of ordinary pieces are written by the library, special tokens between them by us.
@@ -130,6 +136,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   AddedTokens named_;  // special ones
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
+  // The model without the space that it puts before every text; made when it is needed.
+  mutable std::once_flag has_further_;
+  mutable sentencepiece::SentencePieceProcessor further_;
 
   // The library's unk_id() looks for the piece under the name that the model gives it elsewhere,
   // and finds none where that is another's; encoding gives the one of this type.
@@ -140,9 +149,30 @@ class SentencePieceTokenizer final : public Tokenizer {
     return id;
   }
 
+  // Behind a special token a text of Llama's models goes on: no space is put before it, and one
+  // that is there is kept. Models that drop spaces at the beginning of a text, as those that are
+  // trained here, could say no other way that a word begins.
+  void encode_further(std::string_view text, std::vector<TokenId>& ids) const {
+    std::vector<int> with, without;
+    const bool keeps_spaces = processor_.Encode(" a", &with).ok() &&
+                              processor_.Encode("a", &without).ok() && with != without;
+    if (!keeps_spaces) return encode(text, ids);
+    std::call_once(has_further_, [&] {
+      // A later field takes the place of an earlier one: normalizer_spec.add_dummy_prefix, false.
+      constexpr std::string_view kNoPrefix("\x1a\x02\x18\x00", 4);
+      const std::string problem = load_sentencepiece(further_, contents_ + std::string(kNoPrefix));
+      if (!problem.empty()) throw_failure("SentencePiece", problem);
+    });
+    encode_directly(further_, text, ids);
+  }
+
   void encode_directly(std::string_view text, std::vector<TokenId>& ids) const {
+    encode_directly(processor_, text, ids);
+  }
+  void encode_directly(const sentencepiece::SentencePieceProcessor& processor,
+                       std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> found;
-    const auto status = processor_.Encode(text, &found);
+    const auto status = processor.Encode(text, &found);
     if (!status.ok()) throw_failure("SentencePiece", status.message());
     for (const int id : found) {
       // A foreign model may list its mask as user-defined, which the library finds in text.

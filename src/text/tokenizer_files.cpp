@@ -114,7 +114,8 @@ struct Description {
 // {"bos_token": "<s>", "eos_token": "</s>"}; both may be missing.
 ChatFormat read_chat(const nlohmann::json& json, const fs::path& path) {
   const auto name = [&](const char* key) {
-    const nlohmann::json value = json.is_object() ? json.value(key, nlohmann::json("")) : json;
+    const nlohmann::json value =
+        json.is_object() ? json.value(key, nlohmann::json("")) : nlohmann::json();
     if (!value.is_string()) {
       throw_failure(path.string(), fmt::format("\"chat\" has no text \"{}\"", key));
     }

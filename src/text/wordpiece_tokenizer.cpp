@@ -326,6 +326,11 @@ std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
           ? parse_wordpiece_model(options.contents, options.location)
           : WordPieceModel{.vocabulary = options.contents,
                            .rules = options.cased ? kCasedBert : kUncasedBert};
+  if (options.cased && model.rules.lower_case) {
+    throw_usage("tokenizer.cased",
+                fmt::format("is for a vocab.txt, and {} says itself that it lowers case",
+                            options.location));
+  }
   if (!is_wordpiece_vocabulary(model.vocabulary)) {
     throw_failure(options.location, "is not a WordPiece vocabulary: no line \"[UNK]\"",
                   "give BERT's vocab.txt, one entry a line");

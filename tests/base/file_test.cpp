@@ -125,7 +125,7 @@ TEST_CASE("what lies in a folder is read without waiting, and only up to its siz
   CHECK_THROWS_WITH(read_json(pipe), Catch::Contains("is a pipe"));
   write_file_atomically(sparse, "");
   fs::resize_file(sparse, std::uintmax_t{6} << 30);
-  const std::string larger = ": is larger than 64 MiB, the most that is read of such a file";
+  const std::string larger = ": is larger than 64.0 MiB, the most that is read of such a file";
   CHECK_THROWS_WITH(read_json(sparse), sparse.string() + larger);
   CHECK_THROWS_WITH(read_sealed_json(sparse), sparse.string() + larger);
   CHECK_THROWS_WITH(check_sealed_lines(sparse), sparse.string() + larger);

@@ -141,3 +141,52 @@ TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
   fs::remove_all(begun.path / "runs");
   CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == behind_end);
 }
+
+TEST_CASE("a prompt names special tokens, and a chat template writes a message") {
+  const TemporaryFolder folder;
+  const fs::path letters = with_letters("llama", folder, nullptr);
+  write_file_atomically(
+      letters / "tokenizer_config.json",
+      nlohmann::json{{"eos_token", "<|endoftext|>"},
+                     {"chat_template",
+                      "{% for m in messages %}{{ m['role'][0] | upper }}{{ m['content'] }}"
+                      "{{ eos_token }}{% endfor %}{% if add_generation_prompt %}A{% endif %}"}}
+          .dump());
+  const std::string runs = (folder.path / "runs").string();
+  const std::string run_folder = runs + "/letters";
+  REQUIRE(run({"import", letters.string(), "--run", "letters", "--runs", runs}).code == 0);
+  const auto generated = [](const std::vector<std::string>& command) {
+    return generated_ids(command);
+  };
+  // The ids of a text with the token's name are those of the token.
+  const std::string checkpoint = run_folder + "/checkpoints/step-00000000";
+  const auto encoded = [&](std::vector<std::string> flags, const std::string& text) {
+    std::vector<std::string> words = {"tokenizer", "encode", checkpoint};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return run(words, text).output;
+  };
+  CHECK(encoded({"--special"}, "AB<|endoftext|>C\n") == "0 1 47 2\n");
+  CHECK(!has(encoded({}, "AB<|endoftext|>C\n"), "47"));
+  const auto answer = generated({"generate", run_folder, "HI", "--chat"});
+  CHECK(answer == generated({"generate", run_folder, "UHI<|endoftext|>A"}));
+  CHECK(answer != generated({"generate", run_folder, "UHI<|endoftext|>A", "--literal"}));
+  CHECK(generated({"generate", run_folder, "HI", "--chat", "--system", "BE"}) ==
+        generated({"generate", run_folder, "SBE<|endoftext|>UHI<|endoftext|>A"}));
+  // Only the answer is printed.
+  const Outcome text = run({"generate", run_folder, "HI", "--chat", "--tokens", "4", "--json"});
+  CHECK(nlohmann::json::parse(text.output)["prompt"] == "HI");
+  CHECK(nlohmann::json::parse(text.output)["text"].get<std::string>().size() <= 4);
+  CHECK(run({"generate", run_folder, "HI", "--chat", "--literal"}).code == 2);
+  CHECK(run({"generate", run_folder, "HI", "--system", "BE"}).code == 2);
+  // It goes with the run into an export, and back.
+  const fs::path out = folder.path / "out";
+  REQUIRE(run({"export", run_folder, out.string()}).code == 0);
+  REQUIRE(run({"import", out.string(), "--run", "again", "--runs", runs}).code == 0);
+  CHECK(generated({"generate", runs + "/again", "HI", "--chat"}) == answer);
+  // A run without one says so.
+  fs::remove(letters / "tokenizer_config.json");
+  REQUIRE(run({"import", letters.string(), "--run", "plain", "--runs", runs}).code == 0);
+  const Outcome refused = run({"generate", runs + "/plain", "HI", "--chat"});
+  CHECK(refused.code == 2);
+  CHECK(has(refused.errors, "has no chat template"));
+}

@@ -111,3 +111,25 @@ TEST_CASE("A recipe is prepared beside itself, files only into a folder that is 
   CHECK(nowhere.code == 2);
   CHECK(has(nowhere.errors, "--output: is required"));
 }
+
+TEST_CASE("Links out of a folder of text are left out with a line, and followed with a flag") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder.path / name).string(); };
+  fs::create_directory(folder.path / "corpus");
+  std::ofstream(folder.path / "secret") << "a key\n";
+  std::ofstream(folder.path / "corpus" / "a.txt") << "a text\n\nanother\n";
+  fs::create_symlink("../secret", folder.path / "corpus" / "b.txt");
+  const auto prepare = [&](const char* output, std::vector<std::string> more) {
+    more.insert(more.begin(), {"data", "prepare", at("corpus"), "--bytes", "--output", at(output),
+                               "--validation-fraction", "0", "--threads", "1"});
+    const Outcome outcome = run(more);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.code == 0);
+    return outcome;
+  };
+  CHECK(has(prepare("without", {}).output, "files read: 1, left out: 1"));
+  CHECK(has(prepare("with", {"--follow-links"}).output, "files read: 2\n"));
+  CHECK(run({"tokenizer", "train", at("corpus"), "--follow-links", "--kind", "characters",
+             "--output", at("letters")})
+            .code == 0);
+}

@@ -63,7 +63,7 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     });
     CHECK(has(screen, "evaluating    0 %"));
     CHECK(has(screen, "evaluating: 1,920 tokens in "));
-    CHECK(screen.find("as it stands") < screen.find("evaluating: 1,920 tokens"));
+    CHECK(screen.find("masked") < screen.find("evaluating: 1,920 tokens"));
   }
   SECTION("stopped by a signal, with the rows that are finished") {
     LanguageEvaluationRequest request{.model = folder, .lengths = {16, 32, 64}, .tokens = 320};

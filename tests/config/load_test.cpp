@@ -288,7 +288,7 @@ TEST_CASE("nothing of a file is dropped: no key inside a list, no second documen
     CAPTURE(text);
     CHECK(refused(text).find("hint: without the leading zero") != std::string::npos);
   }
-  CHECK(refused("training.steps: 010\n").find("is not a period") != std::string::npos);
+  CHECK(has(refused("training.steps: 010\n"), "got \"010\", wanted a period"));
   CHECK(refused("training: {learning_rate: 0.01, steps: 0.5e}\n") == "no error");
 }
 

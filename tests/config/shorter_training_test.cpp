@@ -102,7 +102,9 @@ TEST_CASE("a smoke run has two steps of every stage, and a name for itself") {
 TEST_CASE("every shipped configuration of a single run has a smoke run") {
   std::size_t tried = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(CONFIGS)) {
-    if (entry.path().extension() != ".yaml" || is_study(entry.path())) continue;
+    if (entry.path().extension() != ".yaml" || entry.path().filename() == "formulas.yaml" ||
+        is_study(entry.path()))
+      continue;
     CAPTURE(entry.path());
     CHECK(refusal([&] { smoke(entry.path()); }) == "no error");
     ++tried;

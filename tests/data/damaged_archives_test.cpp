@@ -75,7 +75,8 @@ std::string zip_of(const Members& members) {
   std::vector<ZipMember> files;
   for (const auto& [name, contents] : members) files.push_back({name, contents});
   write_zip(folder.path / "x.zip", files);
-  return read_file(folder.path / "x.zip");
+  const std::string zip = read_file(folder.path / "x.zip");
+  return zip.substr(0, zip.rfind("PK\5\6") + 22);  // without the zeros that fill up a block
 }
 
 }  // namespace
@@ -190,7 +191,7 @@ TEST_CASE("A zip is read whole or refused, from a file and as a stream") {
 TEST_CASE("Zeros at the beginning are no archive and no text") {
   const TemporaryFolder folder;
   write_text(folder.path / "a.txt", "text\n");
-  write_text(folder.path / "disk", std::string(4096, '\0') + "x");
+  write_text(folder.path / "disk", std::string(4096, '\0') + std::string(4096, 'x'));
   const Reader read;
   const std::string disk = std::string(4096, '\0') + std::string(4096, 'x');
   CHECK(has(read("disk", disk).problem, "is no text: a NUL byte at offset 0"));

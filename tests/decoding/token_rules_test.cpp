@@ -86,7 +86,8 @@ TEST_CASE("a first token is forced at no cost, but not before a prefix") {
   }
   ToyModel drawn(1, 40);
   const SampledBeginning beginning{.text = toy_sentences(1, 8)[0], .keys = {1, 2, 3}};
-  for (const Hypothesis& text : sample_texts(drawn, {beginning}, vocabulary, {})[0]) {
+  const auto samples = sample_texts(drawn, {beginning}, vocabulary, {});
+  for (const Hypothesis& text : samples[0]) {
     CHECK(text.ids.at(0) == 2);
   }
 }
@@ -115,7 +116,8 @@ TEST_CASE("a text keeps to the rules from its first free token on, searched for 
   }
   ToyModel drawn(1, 70);
   const SampledBeginning beginning{.text = toy_sentences(1, 9)[0], .keys = {1, 2, 3, 4, 5}};
-  for (const Hypothesis& text : sample_texts(drawn, {beginning}, vocabulary, {})[0]) {
+  const auto samples = sample_texts(drawn, {beginning}, vocabulary, {});
+  for (const Hypothesis& text : samples[0]) {
     CHECK(holds_once(text, 0));
   }
 }

@@ -3,7 +3,11 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include <poll.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -163,18 +167,12 @@ class Stranger {
     options.timeout = milliseconds(5000);
     store_ = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
   }
-  // Writes a text under every key that ends so.
-  std::size_t write(const std::string& end, const std::string& text) {
-    std::size_t written = 0;
-    for (const std::string& key : store_->listKeys()) {
-      if (!key.ends_with(end)) continue;
-      store_->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
-      ++written;
-    }
-    return written;
-  }
   void set(const std::string& key, const std::string& text) {
     store_->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
+  }
+  bool sees(const std::string& end) {
+    return std::ranges::any_of(store_->listKeys(),
+                               [&](const std::string& key) { return key.ends_with(end); });
   }
   // What stands before the keys of the job's processes.
   std::string prefix() {
@@ -189,11 +187,14 @@ class Stranger {
   c10::intrusive_ptr<c10d::TCPStore> store_;
 };
 
-std::vector<std::string> problems_of(std::int64_t port, const ConnectOptions& options,
-                                     const std::function<void(Processes&)>& work) {
+// Calls work(processes) in a thread for each of two ranks; `between` before the second comes.
+std::vector<std::string> problems_of(
+    std::int64_t port, const ConnectOptions& options, const std::function<void(Processes&)>& work,
+    const std::function<void()>& between = [] {}) {
   std::vector<std::string> problems(2);
   std::vector<std::thread> threads;
   for (const std::int64_t rank : {0, 1}) {
+    if (rank == 1) between();
     threads.emplace_back([&, rank] {
       try {
         work(*connect(launch_of(rank, 2, port), options));
@@ -206,58 +207,119 @@ std::vector<std::string> problems_of(std::int64_t port, const ConnectOptions& op
   return problems;
 }
 
+void require_refusal(std::int64_t rank, std::int64_t port, const ConnectOptions& options,
+                     const std::string& wanted) {
+  try {
+    connect(launch_of(rank, 2, port), options);
+  } catch (const Error& error) {
+    if (has(error.what(), wanted)) return;
+    throw std::runtime_error(error.what());
+  }
+  throw std::runtime_error("two trainings met");
+}
+
 }  // namespace
 
 TEST_CASE("a stranger at the store speaks for no process where they share a secret") {
   const TemporaryFolder folder;
   const std::filesystem::path runs = folder.path / "runs";
   const std::int64_t port = free_port();
-  const auto problems =
-      problems_of(port, {.timeout = milliseconds(4000), .folder = runs}, [&](Processes& processes) {
+  std::optional<Stranger> stranger;
+  const auto problems = problems_of(
+      port, {.timeout = milliseconds(4000), .folder = runs},
+      [&](Processes& processes) {
         // The secret was read by all and is gone, with the folder that was made for it.
         if (std::filesystem::exists(runs)) throw std::runtime_error("a secret is left");
         meet(processes);
         if (processes.rank() == 0) {
-          Stranger stranger(port);
-          stranger.set(stranger.prefix() + "reason", "process 1: the GPU burns");
-          stranger.set("roformer/0/reason", "process 1: the GPU burns");
-          stranger.write("/pulse/1", "7 7 stop");
+          const std::string prefix = stranger->prefix();
+          if (prefix.empty()) throw std::runtime_error("no pulse is seen");
+          stranger->set(prefix + "reason", "process 1: the GPU burns");
+          stranger->set("roformer/0/reason", "process 1: the GPU burns");
+          stranger->set(prefix + "pulse/1", "7 7 stop");
         }
         std::this_thread::sleep_for(milliseconds(1500));
         if (processes.stops(false)) throw std::runtime_error("stopped by a stranger");
         meet(processes);
+      },
+      [&] { stranger.emplace(port); });
+  CHECK(problems == std::vector<std::string>(2));
+}
+
+TEST_CASE("a training that has begun takes no connection of others") {
+  const std::int64_t port = free_port();
+  const auto problems =
+      problems_of(port, {.timeout = milliseconds(20000)}, [&](Processes& processes) {
+        meet(processes);
+        if (processes.rank() == 0) {
+          const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+          sockaddr_in address{};
+          address.sin_family = AF_INET;
+          address.sin_port = htons(static_cast<std::uint16_t>(port));
+          address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+          ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address);
+          pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+          const int connected = ::poll(&ready, 1, 500);
+          ::close(descriptor);
+          if (connected != 0) throw std::runtime_error("a stranger was let in");
+        }
+        meet(processes);
+        const at::Tensor sum = at::ones({1 << 16});
+        processes.begin_sum(sum)->wait();
+        if (!at::equal(sum, at::full({1 << 16}, 2.0))) throw std::runtime_error("sum");
       });
   CHECK(problems == std::vector<std::string>(2));
 }
 
-TEST_CASE("another training at the same port is told so at once") {
+TEST_CASE("another training at the same port is told so") {
   const std::int64_t port = free_port();
-  const auto start = std::chrono::steady_clock::now();
+  const ConnectOptions other{.timeout = milliseconds(3000), .job = "run b"};
+  std::string early;
   const auto problems = problems_of(
-      port, {.timeout = milliseconds(20000), .job = "run a"}, [&](Processes& processes) {
+      port, {.timeout = milliseconds(20000), .job = "run a"},
+      [&](Processes& processes) {
         if (processes.rank() == 0) {
-          for (const std::int64_t rank : {0, 1}) {
-            const std::string wanted = rank == 0 ? "listens there already" : "another training";
-            try {
-              connect(launch_of(rank, 2, port), {.timeout = milliseconds(20000), .job = "run b"});
-              throw std::runtime_error("two trainings met");
-            } catch (const Error& error) {
-              if (!has(error.what(), wanted)) throw std::runtime_error(error.what());
-            }
-          }
-          // One of the same name, or a process that was started twice.
-          try {
-            connect(launch_of(1, 2, port), {.timeout = milliseconds(20000), .job = "run a"});
-            throw std::runtime_error("one process came twice");
-          } catch (const Error& error) {
-            if (!has(error.what(), "has come there already"))
-              throw std::runtime_error(error.what());
-          }
+          require_refusal(0, port, other, "listens there already");
+          require_refusal(1, port, other, "cannot meet the others there");
         }
         meet(processes);
+      },
+      [&] {
+        try {
+          require_refusal(1, port, other, "another training meets there: \"run a\"");
+        } catch (const std::exception& error) {
+          early = error.what();
+        }
       });
   CHECK(problems == std::vector<std::string>(2));
-  CHECK(std::chrono::steady_clock::now() - start < milliseconds(10000));
+  CHECK(early.empty());
+}
+
+TEST_CASE("a process that comes twice is told so, and the others do not notice") {
+  const std::int64_t port = free_port();
+  const ConnectOptions options{.timeout = milliseconds(20000)};
+  std::vector<std::string> problems(3);
+  std::vector<std::thread> threads;
+  const auto begin = [&](std::int64_t rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        meet(*connect(launch_of(rank, 3, port), options));
+      } catch (const std::exception& error) {
+        problems[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  };
+  begin(0);
+  begin(1);
+  {
+    Stranger stranger(port);
+    while (!stranger.sees("/claim/1")) std::this_thread::sleep_for(milliseconds(10));
+  }
+  CHECK_THROWS_WITH(connect(launch_of(1, 3, port), options),
+                    Catch::Contains("a process 1 of 3 has come there already"));
+  begin(2);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(problems == std::vector<std::string>(3));
 }
 
 TEST_CASE("the store listens at MASTER_ADDR alone") {

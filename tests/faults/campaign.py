@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+import corpora
 import errors
 import flips
 import kills
@@ -39,8 +40,8 @@ def parse_arguments():
 
 def all_trials(world, chooser):
     return itertools.chain(strangers.trials(world), links.trials(world), kills.trials(world),
-                           flips.trials(world, chooser), errors.trials(world),
-                           locks.trials(world))
+                           flips.trials(world, chooser), corpora.trials(world, chooser),
+                           errors.trials(world), locks.trials(world))
 
 
 def in_turn(trials, chooser):

@@ -162,6 +162,17 @@ def cases(world):
                 + unit.format("&e;") + "</body></tmx>")
         yield f"TMX: {name}", pairs, one("stranger.tmx", lambda p, text=text: p.write_text(text))
 
+    attributes = " ".join(f'a{i}="1"' for i in range(100_000))
+    yield "TMX: a tag of 100,000 attributes", pairs, one("stranger.tmx", lambda p: p.write_text(
+        f"<tmx><body><tu {attributes}>{unit.format('x')[4:]}</body></tmx>"))
+
+    def secret(here):
+        (here / "stranger-corpus").mkdir()
+        os.symlink("/etc/passwd", here / "stranger-corpus" / "a.txt")
+        os.symlink("/etc", here / "stranger-corpus" / "b")
+    yield "corpus: links to /etc", ["data", "prepare", "stranger-corpus", "--bytes", "--output",
+                                    "stranger"], secret
+
     # A megabyte of gzip that is a gigabyte of zeros: refused at its first block. The limit of what is
     # read as text is the disk that its tokens take.
     def zeros(here):

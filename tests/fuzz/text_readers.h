@@ -8,6 +8,7 @@
 
 #include "fuzz/reader.h"
 #include "text/byte_level_tokenizer.h"
+#include "text/chat_template.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/word_dictionary.h"
 #include "text/word_tokenizer.h"
@@ -23,6 +24,9 @@ inline void use_tokenizer(const Tokenizer& tokenizer) {
   const std::vector<TokenId> ids = tokenizer.encode(text);
   const auto known = [&](TokenId id) { return id >= 0 && id < tokenizer.vocabulary_size(); };
   ROFORMER_ASSERT(std::all_of(ids.begin(), ids.end(), known));
+  std::vector<TokenId> prompt;
+  tokenizer.encode_prompt(text, prompt);
+  ROFORMER_ASSERT(std::all_of(prompt.begin(), prompt.end(), known));
   std::vector<char> begins;
   tokenizer.find_words(ids, begins);
   ROFORMER_ASSERT(begins.size() == ids.size());
@@ -50,6 +54,13 @@ inline void read_sentencepiece(std::string_view input) {
   use_tokenizer(*make_sentencepiece_tokenizer(std::string(input), kFile));
 }
 
+// A template of a chat model
+inline void read_chat_template(std::string_view input) {
+  render_chat(
+      {.source = std::string(input), .begin = "<s>", .end = ""},
+      {{.role = "system", .content = "Be brief."}, {.role = "user", .content = "a \xC3\xA9"}});
+}
+
 // tokenizer.json with a byte-level BPE
 inline void read_byte_level(std::string_view input) {
   use_tokenizer(*make_byte_level_tokenizer(std::string(input), kFile));
@@ -72,10 +83,9 @@ inline void read_dictionary(std::string_view input) {
   ROFORMER_ASSERT(std::is_sorted(ends.begin(), ends.end(), std::less_equal<>()));
 }
 
-inline constexpr Reader kReaders[] = {{"wordpiece", read_wordpiece},
-                                      {"sentencepiece", read_sentencepiece},
-                                      {"byte_level", read_byte_level},
-                                      {"words", read_words},
-                                      {"dictionary", read_dictionary}};
+inline constexpr Reader kReaders[] = {
+    {"wordpiece", read_wordpiece},   {"sentencepiece", read_sentencepiece},
+    {"byte_level", read_byte_level}, {"chat_template", read_chat_template},
+    {"words", read_words},           {"dictionary", read_dictionary}};
 
 }  // namespace roformer::fuzz

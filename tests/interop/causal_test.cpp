@@ -371,6 +371,61 @@ TEST_CASE("the ids that end a text are those of the folder, and are written") {
   CHECK_THROWS_WITH(copy.read(), Contains("wanted an id or a list of ids"));
 }
 
+TEST_CASE("a tokenizer.model that is none of SentencePiece's leaves the word to tokenizer.json") {
+  const CausalCopy copy("llama");
+  std::ofstream(copy.folder.path / "tokenizer.model") << "IQ== 0\nIg== 1\n";
+  CHECK_THROWS_WITH(copy.read(), Contains("is not a SentencePiece model"));
+  CHECK_THROWS_WITH(copy.read(), Contains("where it is tiktoken's"));
+  nlohmann::json tokenizer = {
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"decoder", {{"type", "ByteLevel"}}},
+      {"model",
+       {{"type", "BPE"}, {"vocab", {{"A", 0}, {"B", 1}}}, {"merges", nlohmann::json::array()}}}};
+  std::ofstream(copy.folder.path / "tokenizer.json") << tokenizer.dump();
+  const PretrainedModel read = copy.read();
+  CHECK(read.tokenizer->kind() == TokenizerKind::byte_level);
+  CHECK_THAT(read.notes.front(), Contains("tokenizer.model is no SentencePiece model"));
+  // SentencePiece's own goes before, as ever.
+  fs::copy(model_folder("marian") / "source.spm", copy.folder.path / "tokenizer.model",
+           fs::copy_options::overwrite_existing);
+  CHECK(copy.read().tokenizer->kind() == TokenizerKind::sentencepiece);
+}
+
+TEST_CASE("a causal folder's chat template is read and written") {
+  const CausalCopy copy("llama");
+  const auto config = [&](const nlohmann::json& value) {
+    std::ofstream(copy.folder.path / "tokenizer_config.json") << value.dump();
+  };
+  fs::copy(model_folder("marian") / "source.spm", copy.folder.path / "tokenizer.model");
+  CHECK(copy.read().tokenizer->chat().source.empty());
+  config({{"chat_template", "{{ bos_token }}{{ messages[0].content }}"},
+          {"bos_token", "<s>"},
+          {"eos_token", {{"content", "</s>"}}}});
+  const PretrainedModel read = copy.read();
+  CHECK(read.tokenizer->chat() == ChatFormat{.source = "{{ bos_token }}{{ messages[0].content }}",
+                                             .begin = "<s>",
+                                             .end = "</s>"});
+  const auto complains = [](const PretrainedModel& model) {
+    return std::ranges::any_of(model.notes, [](const std::string& note) {
+      return note.find("cannot compute its chat template") != std::string::npos;
+    });
+  };
+  CHECK(!complains(read));
+  const TemporaryFolder folder;
+  write_causal_folder(
+      {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
+      folder.path / "out");
+  CHECK(read_causal_folder(folder.path / "out").tokenizer->chat() == read.tokenizer->chat());
+  CHECK(read_file(folder.path / "out" / "chat_template.jinja") == read.tokenizer->chat().source);
+  // One of several, and the file before the field.
+  config({{"chat_template",
+           {{{"name", "tool_use"}, {"template", "x"}}, {{"name", "default"}, {"template", "y"}}}}});
+  CHECK(copy.read().tokenizer->chat().source == "y");
+  std::ofstream(copy.folder.path / "chat_template.jinja") << "{{ messages | groupby('role') }}";
+  CHECK(copy.read().tokenizer->chat().source == "{{ messages | groupby('role') }}");
+  CHECK(complains(copy.read()));
+}
+
 TEST_CASE("what a causal folder's tokenizer puts before a text is read, and written") {
   const CausalCopy copy("llama");
   const auto says = [&](const nlohmann::json& config) {
@@ -460,8 +515,9 @@ TEST_CASE("a causal folder of another class is told by its name, not by what it 
   const CausalCopy copy("qwen3");
   copy.change([](auto& tensors) { tensors.erase("lm_head.weight"); });
   copy.set("architectures", {"Qwen3ForSequenceClassification"});
-  CHECK_THROWS_WITH(copy.read(), Contains("\"architectures\" is [\"Qwen3ForSequenceClassification"
-                                          "\"], wanted Qwen3ForCausalLM"));
+  CHECK_THROWS_WITH(copy.read(),
+                    Contains("\"architectures\" is a list of 1, wanted "
+                             "Qwen3ForCausalLM, not \"Qwen3ForSequenceClassification\""));
   CHECK_THROWS_WITH(read_causal_settings(copy.folder.path), Contains("wanted Qwen3ForCausalLM"));
   copy.set("architectures", {"Qwen3Model"});
   CHECK_THROWS_WITH(copy.read(), Contains("has no tensor \"lm_head.weight\""));

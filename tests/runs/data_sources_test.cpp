@@ -95,7 +95,7 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
            .overwrite = true},
           *open_tokenizer({.kind = TokenizerKind::bytes}));
   CHECK(has(refused(mixture.settings("parts", both, "8"), ExistingRun::resume),
-            "is not what the run was begun with: training tokens "));
+            "is not what the run was begun with: training fingerprint "));
 }
 
 TEST_CASE("sources that do not fit are refused before the run is made") {

@@ -1,5 +1,6 @@
 // Byte-level BPE against Hugging Face's tokenizers; the cases are made by
 // make_byte_level_fixtures.py.
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -112,6 +113,30 @@ TEST_CASE("A byte-level tokenizer is saved with a folder, and told from its file
   CHECK(loaded->encode("the house") == tokenizer->encode("the house"));
   write_file_atomically(folder.path / "byte_level.json", read_file(file) + " ");
   CHECK_THROWS_AS(load_tokenizer(folder.path), Error);
+}
+
+TEST_CASE("A prompt names special tokens, data do not") {
+  const nlohmann::json base = byte_level_fixture("byte_level.json");
+  const TokenId end = base["model"]["vocab"]["<|endoftext|>"].get<TokenId>();
+  const auto tokenizer = patched_tokenizer({});
+  const auto joined = [&](const std::vector<std::string>& parts) {
+    std::vector<TokenId> ids;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i > 0) ids.push_back(end);
+      tokenizer->encode(parts[i], ids);
+    }
+    return ids;
+  };
+  const auto prompt = [&](const std::string& text) {
+    std::vector<TokenId> ids;
+    tokenizer->encode_prompt(text, ids);
+    return ids;
+  };
+  CHECK(prompt("<|endoftext|>Hello") == joined({"", "Hello"}));
+  CHECK(prompt("the house<|endoftext|><|endoftext|> x") == joined({"the house", "", " x"}));
+  CHECK(prompt("the <|endoftext| > house") == tokenizer->encode("the <|endoftext| > house"));
+  CHECK(std::ranges::count(tokenizer->encode("a<|endoftext|>b"), end) == 0);
+  CHECK(tokenizer->decode(tokenizer->encode("a<|endoftext|>b")) == "a<|endoftext|>b");
 }
 
 TEST_CASE("A word of a million characters takes no quadratic time") {

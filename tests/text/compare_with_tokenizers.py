@@ -5,10 +5,13 @@ words of the vocabulary with a letter changed. Prints the first lines that diffe
 one does. It needs the package, and so is no part of the normal tests.
 
   compare_with_tokenizers.py ROFORMER VOCABULARY [--lines N] [--seed S] [--cased]
+      [--accents keep|strip] [--chinese-in-words] [--added TOKEN ...] [--special]
 
-VOCABULARY is a vocab.txt of WordPiece, or a tokenizer.json."""
+VOCABULARY is a vocab.txt of WordPiece, or a tokenizer.json. --accents, --chinese-in-words and --added
+are for a vocab.txt; --special compares `tokenizer encode --special` with the package's own way."""
 
 import argparse
+import json
 import pathlib
 import random
 import subprocess
@@ -16,7 +19,7 @@ import sys
 import tempfile
 import unicodedata
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 # Where text of the vocabulary's languages lies, and what is hard for a tokenizer.
 RANGES = [
@@ -59,19 +62,43 @@ def line(generator, vocabulary):
     return glue.join(words).replace("\n", " ").replace("\r", " ")
 
 
-def reference(vocabulary_file, cased):
+ROLES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def rules_of(options):
+    strip = not options.cased if options.accents is None else options.accents == "strip"
+    return {"lowercase": not options.cased, "strip_accents": strip,
+            "handle_chinese_chars": not options.chinese_in_words}
+
+
+# The program's file of a WordPiece that is more than its vocabulary.
+def write_model(options, tokenizer, file):
+    rules = rules_of(options)
+    json.dump({"format": "roformer wordpiece", "version": 1, "lower_case": rules["lowercase"],
+               "strip_accents": rules["strip_accents"], "chinese_characters": rules["handle_chinese_chars"],
+               "added_tokens": [{"id": tokenizer.token_to_id(token), "content": token, "normalized": True}
+                                for token in options.added],
+               "vocabulary": options.vocabulary.read_text(encoding="utf-8")}, file)
+    file.flush()
+
+
+def reference(options):
+    vocabulary_file = options.vocabulary
     if vocabulary_file.suffix == ".json":
         tokenizer = Tokenizer.from_file(str(vocabulary_file))
-        # The program takes no special token from text, which the package does.
+        # Without --special the program takes no special token from text, which the package does.
         special = tokenizer.get_added_tokens_decoder()
         ids = [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
         return tokenizer, [text for number in ids if (text := tokenizer.decode([number]))]
     pieces = vocabulary_file.read_text(encoding="utf-8").split("\n")
-    ids = {piece: number for number, piece in enumerate(pieces) if piece}
+    ids = {piece.rstrip(): number for number, piece in enumerate(pieces) if piece.rstrip()}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    tokenizer.normalizer = normalizers.BertNormalizer(**rules_of(options))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return tokenizer, list(ids)
+    tokenizer.add_tokens([AddedToken(token, normalized=True) for token in options.added])
+    if options.special:
+        tokenizer.add_special_tokens([AddedToken(role, special=True, normalized=False) for role in ROLES if role in ids])
+    return tokenizer, list(ids) + options.added * (len(ids) // 10)
 
 
 def main():
@@ -82,17 +109,28 @@ def main():
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cased", action="store_true")
+    parser.add_argument("--accents", choices=["keep", "strip"])
+    parser.add_argument("--chinese-in-words", action="store_true")
+    parser.add_argument("--added", nargs="+", default=[])
+    parser.add_argument("--special", action="store_true")
     parser.add_argument("--shown", type=int, default=10, help="lines that differ")
     options = parser.parse_args()
-    tokenizer, vocabulary = reference(options.vocabulary, options.cased)
+    tokenizer, vocabulary = reference(options)
     generator = random.Random(options.seed)
     lines = [line(generator, vocabulary) for _ in range(options.lines)]
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as text:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as text, \
+         tempfile.NamedTemporaryFile("w", suffix=".json") as model:
         text.writelines(one + "\n" for one in lines)
         text.seek(0)
-        kind = "--tokenizer" if options.vocabulary.suffix == ".json" else "--wordpiece"
-        command = [options.roformer, "tokenizer", "encode", kind, str(options.vocabulary)]
-        output = subprocess.run(command + ["--cased"] * options.cased, stdin=text, check=True,
+        command = [options.roformer, "tokenizer", "encode"]
+        if options.vocabulary.suffix == ".json":
+            command += ["--tokenizer", str(options.vocabulary)]
+        elif options.added or options.accents or options.chinese_in_words:
+            write_model(options, tokenizer, model)
+            command += ["--tokenizer", model.name]
+        else:
+            command += ["--wordpiece", str(options.vocabulary)] + ["--cased"] * options.cased
+        output = subprocess.run(command + ["--special"] * options.special, stdin=text, check=True,
                                 stdout=subprocess.PIPE, text=True).stdout
     ours = [[int(number) for number in one.split()] for one in output.split("\n")[:-1]]
     assert len(ours) == len(lines), f"{len(ours)} lines of output for {len(lines)}"

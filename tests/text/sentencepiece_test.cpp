@@ -106,6 +106,32 @@ TEST_CASE("A trained model has the special tokens, and text never yields them") 
   CHECK(tokenizer->decode(ids, true) == "kato [MASK]");
 }
 
+TEST_CASE("A prompt names the special tokens of a SentencePiece model") {
+  const std::string model = train(SentencePieceAlgorithm::bpe);
+  const auto tokenizer = make_sentencepiece_tokenizer(model, "trained");
+  const SpecialTokens& special = tokenizer->special();
+  std::vector<TokenId> wanted = {special.classification}, ids;
+  tokenizer->encode("kato mi", wanted);
+  wanted.push_back(special.mask);
+  wanted.push_back(special.separator);
+  tokenizer->encode_prompt("[CLS]kato mi[MASK][SEP]", ids);
+  CHECK(ids == wanted);
+  // One that keeps spaces, as Llama's, puts none behind a special token.
+  const std::string keeps = model + std::string("\x1a\x02\x20\x00", 4);
+  const auto llama = make_sentencepiece_tokenizer(keeps, "keeps spaces");
+  const auto pieces = [&](const std::string& text) {
+    ids.clear();
+    llama->encode_prompt(text, ids);
+    std::string joined;
+    for (const TokenId id : ids) joined += llama->piece(id);
+    return joined;
+  };
+  CHECK(pieces("ka") == "\u2581ka");
+  CHECK(pieces("[CLS]ka mi") == "[CLS]ka\u2581mi");
+  CHECK(pieces("[CLS] ka[SEP]") == "[CLS]\u2581ka[SEP]");
+  CHECK(pieces("ka[SEP]ka") == "\u2581ka[SEP]ka");
+}
+
 TEST_CASE("Training is deterministic, and says what is wrong") {
   CHECK(train(SentencePieceAlgorithm::unigram) == train(SentencePieceAlgorithm::unigram));
   CHECK(train(SentencePieceAlgorithm::bpe) == train(SentencePieceAlgorithm::bpe));

@@ -94,6 +94,34 @@ TEST_CASE("Every kind is saved, loaded and recognised") {
   }
 }
 
+TEST_CASE("A chat template is kept with the tokenizer that has one") {
+  const TemporaryFolder folder;
+  const auto tokenizer = open_tokenizer({.file = kFixtures / "wordpiece_vocab.txt"});
+  save_tokenizer(*tokenizer, folder.path / "plain");
+  CHECK(load_tokenizer(folder.path / "plain")->chat().source.empty());
+  CHECK(read_file(folder.path / "plain" / "tokenizer.json").find("chat") == std::string::npos);
+  const std::uint64_t fingerprint = tokenizer->fingerprint();
+  const ChatFormat chat = {.source = "{{ bos_token }}\n\"x\"\n", .begin = "<s>", .end = ""};
+  tokenizer->set_chat(chat);
+  CHECK(tokenizer->fingerprint() == fingerprint);  // it gives the same ids
+  save_tokenizer(*tokenizer, folder.path / "chat");
+  CHECK(holds_only_tokenizer(folder.path / "chat"));
+  CHECK(load_tokenizer(folder.path / "chat")->chat() == chat);
+  CHECK(read_file(folder.path / "chat" / "chat_template.jinja") == chat.source);
+  CHECK_FALSE(holds_only_tokenizer(folder.path));
+  std::filesystem::remove(folder.path / "chat" / "chat_template.jinja");
+  CHECK_THROWS_AS(load_tokenizer(folder.path / "chat"), Error);
+  save_tokenizer(*tokenizer, folder.path / "chat");
+  for (const nlohmann::json& wrong :
+       {nlohmann::json(3), nlohmann::json{{"bos_token", 3}}, nlohmann::json("x")}) {
+    const auto path = folder.path / "chat" / "tokenizer.json";
+    auto description = nlohmann::json::parse(read_file(path));
+    description["chat"] = wrong;
+    write_file_atomically(path, description.dump());
+    CHECK_THROWS_AS(load_tokenizer(folder.path / "chat"), Error);
+  }
+}
+
 TEST_CASE("Every field of a saved tokenizer is checked") {
   const TemporaryFolder folder;
   save_tokenizer(*open_tokenizer({.file = kFixtures / "wordpiece_vocab.txt"}), folder.path);

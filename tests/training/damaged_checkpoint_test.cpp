@@ -58,11 +58,11 @@ TEST_CASE("a checkpoint that the system does not let us read is left as it is") 
   train_toy(folder.path / "run", task, toy_settings());
   const fs::path last = find_checkpoint(folder.path / "run", "last");
   const std::string name = GENERATE("state.json", "manifest.json", "optimizer.safetensors");
+  ToyTask again;
+  const RunDirectory run(folder.path / "run", ExistingRun::resume);
   fs::remove(last / name);
   fs::create_symlink(name, last / name);  // a link to itself cannot be opened
-  ToyTask again;
-  CHECK_THROWS_AS(train_toy(folder.path / "run", again, toy_settings(), ExistingRun::resume),
-                  ReadError);
+  CHECK_THROWS_AS(train(again, {.settings = toy_settings(), .seed = kSeed, .run = run}), ReadError);
   CHECK(fs::exists(last));
   CHECK(!fs::exists(last.string() + ".damaged"));
 }
@@ -96,11 +96,12 @@ TEST_CASE("a folder of checkpoints that cannot be read is not taken for an empty
   ToyTask task;
   train_toy(path, task, settings);
   const auto whole = list_checkpoints(checkpoints);
+  const RunDirectory run(path, ExistingRun::resume);
   std::filesystem::rename(checkpoints, folder.path / "aside");
   std::filesystem::create_symlink("checkpoints", checkpoints);  // to itself: nobody can open that
   CHECK_THROWS_AS(list_checkpoints(checkpoints), ReadError);
   ToyTask again;
-  CHECK_THROWS_AS(train_toy(path, again, settings, ExistingRun::resume), ReadError);
+  CHECK_THROWS_AS(train(again, {.settings = settings, .seed = kSeed, .run = run}), ReadError);
   std::filesystem::remove(checkpoints);
   std::filesystem::rename(folder.path / "aside", checkpoints);
   CHECK(list_checkpoints(checkpoints) == whole);

@@ -44,14 +44,16 @@ extern "C" int fdatasync(int descriptor) {
   return real(descriptor);
 }
 
-extern "C" int rename(const char* from, const char* to) noexcept {
-  const fs::path target(to);
+extern "C" int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  std::error_code error;
+  const fs::path target =
+      fs::read_symlink("/proc/self/fd/" + std::to_string(to_folder), error) / to;
   if (watching && target.filename().string().starts_with("step-") && target.extension().empty()) {
     const fs::path metrics = target.parent_path().parent_path() / "metrics.jsonl";
     appearances.push_back({.metrics = fs::file_size(metrics), .synced = synced["metrics.jsonl"]});
   }
-  static auto* const real = next<int(const char*, const char*)>("rename");
-  return real(from, to);
+  static auto* const real = next<int(int, const char*, int, const char*)>("renameat");
+  return real(from_folder, from, to_folder, to);
 }
 
 namespace roformer {

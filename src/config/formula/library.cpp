@@ -27,7 +27,8 @@ YAML::Node library_of(const std::filesystem::path& file) {
     root = parse_document(read_file(file, kLargestDescription));
   } catch (const YAML::Exception& problem) {
     throw InvalidValue("FILE#NAME, but " + file.string() + ":" +
-                       std::to_string(problem.mark.line + 1) + " is not valid YAML");
+                       std::to_string(problem.mark.line + 1) + " is not valid YAML: " +
+                       problem.msg);
   }
   if (!root.IsMap()) {
     throw InvalidValue("FILE#NAME, but " + file.string() + " lists no formulas",

@@ -1,0 +1,155 @@
+#include "data/byte_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/command_line.h"
+#include "base/error.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 18;
+
+}  // namespace
+
+ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
+    : path_(path), begin_(std::move(begun)) {
+  if (path == "-") {
+    descriptor_ = STDIN_FILENO;
+  } else {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      throw_failure(path.string(), "is a directory, not a file");
+    }
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) {
+      throw_failure(path.string(), "cannot read: " + system_message(errno));
+    }
+  }
+  // The first bytes tell what is compressed, and then what is a zip.
+  while (begin_.size() < kCodecBegin && fill()) begin_ += block_;
+  if (std::unique_ptr<Codec> codec = codec_of(begin_)) {
+    compressed_ =
+        std::make_unique<CompressedFile>(descriptor_, std::exchange(begin_, {}), std::move(codec));
+    begin_ = compressed_->read();
+    error_ = compressed_->error();
+  } else {
+    is_seekable_ = error_.empty() && ::lseek(descriptor_, 0, SEEK_SET) == 0;
+  }
+  begins_ = !begin_.empty();
+  if (begins_) first_ = begin_.front();
+  const bool zip = begin_.starts_with("PK\3\4") || begin_.starts_with("PK\5\6");
+  if (zip && !is_seekable_ && error_.empty()) copy();
+  if (is_seekable_) begin_.clear();
+}
+
+ByteSource::~ByteSource() {
+  if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
+}
+
+// False at the end of a plain file, and where it cannot be read.
+bool ByteSource::fill() {
+  block_.resize(kReadBytes);
+  ssize_t size = 0;
+  do {
+    size = ::read(descriptor_, block_.data(), block_.size());
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) error_ = system_message(errno);
+  block_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  if (!is_copy_) raw_bytes_ += block_.size();
+  return size > 0;
+}
+
+std::string_view ByteSource::read_once() {
+  if (!begin_.empty()) {
+    block_ = std::exchange(begin_, {});
+    return block_;
+  }
+  if (!compressed_ || is_copy_) {
+    fill();
+    return block_;
+  }
+  const std::string_view bytes = compressed_->read();
+  error_ = compressed_->error();
+  raw_bytes_ = compressed_->raw_bytes();
+  return bytes;
+}
+
+std::string_view ByteSource::read() {
+  if (!error_.empty()) return {};
+  const std::string_view bytes = read_once();
+  if (is_seekable_) return bytes;
+  size_ += bytes.size();
+  if (bytes.size() >= kArchiveEnd) {
+    end_ = bytes.substr(bytes.size() - kArchiveEnd);
+  } else {
+    end_ += bytes;
+    if (end_.size() > 2 * kArchiveEnd) end_.erase(0, end_.size() - kArchiveEnd);
+  }
+  return bytes;
+}
+
+// A zip is read by its directory, which is at its end: read from its beginning, a damaged member is
+// one that was never there.
+void ByteSource::copy() {
+  std::error_code error;
+  std::string name = (std::filesystem::temp_directory_path(error) / "roformer-zip-XXXXXX").string();
+  const int file = ::mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) throw_failure(name, "cannot write: " + system_message(errno));
+  ::unlink(name.c_str());
+  for (std::string_view bytes = read(); !bytes.empty(); bytes = read()) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        const std::string reason = system_message(errno);
+        ::close(file);
+        throw_failure(path_.string(),
+                      "is a zip that comes as a stream, and it cannot be stored: " + reason,
+                      "TMPDIR names another folder");
+      }
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+  if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
+  descriptor_ = file;
+  is_copy_ = is_seekable_ = ::lseek(file, 0, SEEK_SET) == 0;
+}
+
+std::int64_t ByteSource::seek(std::int64_t offset, int whence) {
+  const off_t place = ::lseek(descriptor_, offset, whence);
+  if (place < 0) error_ = system_message(errno);
+  return place;
+}
+
+ArchiveEnd ByteSource::read_to_end() {
+  if (is_seekable_) {
+    const std::int64_t length = seek(0, SEEK_END);
+    seek(std::max<std::int64_t>(0, length - static_cast<std::int64_t>(kArchiveEnd)), SEEK_SET);
+    size_ = static_cast<std::uint64_t>(length);
+    end_.clear();
+    while (error_.empty() && fill()) end_ += block_;
+  } else {
+    while (!read().empty()) {
+    }
+    if (end_.size() > kArchiveEnd) end_.erase(0, end_.size() - kArchiveEnd);
+  }
+  return error_.empty() ? ArchiveEnd{.bytes = end_, .size = size_} : ArchiveEnd{};
+}
+
+std::string ByteSource::hint() const {
+  const std::string command = compressed_ ? compressed_->command() : "";
+  if (command.empty()) return "";
+  if (path_ == "-") return fmt::format("pipe it through {} -c", command);
+  return fmt::format("unpack it and name what comes of it: {} {}", command,
+                     shell_word(path_.string()));
+}
+
+}  // namespace roformer
