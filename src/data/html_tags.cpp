@@ -105,6 +105,7 @@ class Reduction {
     if (closed || (small != "script" && small != "style")) return;
     while (!rest_.empty()) {
       take(rest_.find("</"));
+      if (rest_.empty()) break;
       if (in_small_letters(rest_.substr(2, small.size())) == small) break;
       take(2);
     }

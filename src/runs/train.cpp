@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -77,22 +78,26 @@ void require_own_parameters(const Settings& settings, const fs::path& run) {
 
 // Where the configuration computes otherwise than the model that it starts from: a dropout of 0
 // that a recipe has, say, over the model's. The scheme is told with the weights.
-void say_changes(const ModelSource& source, const Settings& settings) {
+std::vector<std::string> changes_of(const ModelSource& source, const Settings& settings) {
+  std::vector<std::string> lines;
   for (const std::string& name : diff(source.settings, settings)) {
     if (!is_of_model(name)) continue;
     const Key& key = *find_key(name);
-    log::info("{} is {} here, {} in {}", name, key.get(settings), key.get(source.settings),
-              source.folder.string());
+    lines.push_back(fmt::format("{} is {} here, {} in {}", name, key.get(settings),
+                                key.get(source.settings), source.folder.string()));
   }
+  return lines;
 }
 
-// What the new model takes of another; returns the line that says so.
-std::string take_from(const ModelSource& source, const Settings& settings,
-                      const OpenedTask& opened) {
+// What the new model takes of another; returns the lines that say so.
+std::vector<std::string> take_from(const ModelSource& source, const Settings& settings,
+                                   const OpenedTask& opened) {
   compare_tokenizers(source, *opened.tokenizer);
-  say_changes(source, settings);
-  if (settings.model.from_weights) return start_from(source, settings, opened.task->parameters());
-  return source.folder.string() + ": its shape and tokenizer, with new weights";
+  std::vector<std::string> lines = changes_of(source, settings);
+  lines.push_back(settings.model.from_weights
+                      ? start_from(source, settings, opened.task->parameters())
+                      : source.folder.string() + ": its shape and tokenizer, with new weights");
+  return lines;
 }
 
 // The configuration makes the folder a run and the record completes it: one that is killed between
@@ -195,7 +200,8 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const std::string way =
       plan.device.is_cuda() ? processes.use_gpu(gpu::card_identity(plan.device)) : "";
   const std::int64_t micro_batches = micro_batches_of_step(continuation, settings, processes);
-  const std::string start = source ? take_from(*source, settings, opened) : "";
+  std::vector<std::string> start;
+  if (source) start = take_from(*source, settings, opened);
   source.reset();
   // Before the first changes anything there, all have seen the folder as it was.
   meet(processes);
@@ -208,7 +214,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
     }
     say_beginning(run, settings, *opened.task, plan, processes);
     if (!way.empty()) log::info("gradients of the GPUs go {}", way);
-    if (!start.empty()) log::info("{}", start);
+    for (const std::string& line : start) log::info("{}", line);
     needed = look_at_memory(settings, *opened.task, plan, processes);
     return train(*opened.task, {.settings = settings.training,
                                 .stages = settings.stages,

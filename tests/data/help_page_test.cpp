@@ -60,6 +60,10 @@ TEST_CASE("Any number of attributes is read at once, and what looks like a tag i
   CHECK(reduced("<script a>if (a <b) '</p>'</SCRIPT><p a=>x</p") == "<script></SCRIPT><p>x</p>");
   CHECK(reduced("<p a\"=\" b id='\"' c") == "");
   CHECK(reduced("<!DOCTYPE a <b c>x</1>y") == "xy");
+  for (const char* const cut : {"<script>a", "<script></", "<script></scrip", "<", "</", "<!", "<p",
+                                "<p a", "<p a=", "<p a='", "<!--", "<p/"}) {
+    CHECK(reduced(cut).find(" a") == std::string::npos);
+  }
 }
 
 TEST_CASE("Each help page is a document, and pages without paragraphs are none") {
