@@ -106,7 +106,7 @@ TEST_CASE("what other programs write into JSON Lines stops no corpus and is coun
               *byte_tokenizer());
   CHECK(description.invalid_sequences == 2);
   const std::string broken = lines + "{\"text\": \"cut o";
-  CHECK(has(complaint(broken), "texts.jsonl:5: is not JSON from column 17 on"));
+  CHECK(has(complaint(broken), "texts.jsonl:5: is not JSON from column 16 on"));
   CHECK(read("texts.jsonl", broken, {.skip_broken = true}).size() == 4);
 }
 
