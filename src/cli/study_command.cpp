@@ -31,6 +31,7 @@
 #include "study/study.h"
 #include "study/training_run.h"
 #include "training/run_directory.h"
+#include "training/signals.h"
 
 namespace roformer {
 namespace {
