@@ -181,7 +181,7 @@ std::vector<PositionCost> benchmark_positions(const Settings& settings, const Co
         .normal_();
   };
   const at::Tensor x = input().requires_grad_(), slopes = input();
-  progress(done, parts);
+  if (!stopped) progress(done, parts);
   for (std::int64_t round = 0; round <= options.repeats && !stopped; ++round) {
     for (const auto& contestant : contestants) {
       if (contestant == nullptr || stopped) continue;
