@@ -92,7 +92,10 @@ void print_row(const GlueSettings& settings, const TextLine& line,
 void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
   const GlueSettings& settings = trained.settings.glue;
   LineReader reader(options.file, LineReader::kAnyLength);
+  const GlueTextColumns columns = glue_text_columns(settings.task);
   const TextLineOptions lines{.pairs = glue_task_facts(settings.task).pairs,
+                              .first = columns.first,
+                              .second = columns.second,
                               .format = text_format(options.format),
                               .skip_broken = options.skip_broken};
   std::int64_t texts = 0, cut = 0;

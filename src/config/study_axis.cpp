@@ -188,14 +188,33 @@ void shorten_paths(std::vector<MatrixAxis>& axes) {
   }
 }
 
+// What a value of a key is however it is written: 0.001 and 1e-3 are one.
+std::string meaning_of(const MatrixValue& value) {
+  if (value.assignments.size() != 1) return value.label;
+  const Assignment& assignment = value.assignments.front();
+  const Key* const key = find_key(assignment.key);
+  if (key == nullptr || key->type == KeyType::path) return value.label;
+  Settings settings;
+  try {
+    key->set(settings, assignment.text, assignment.folder);
+    return key->get(settings);
+  } catch (const std::exception&) {
+    return value.label;  // no value of this key, which is refused elsewhere
+  }
+}
+
 void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
   for (const MatrixAxis& axis : axes) {
-    std::set<std::string> seen;
+    std::map<std::string, std::string> seen;  // meaning, label
     for (const MatrixValue& value : axis.values) {
-      if (seen.insert(value.label).second) continue;
+      const std::string meaning = axis.key == "variant" ? value.label : meaning_of(value);
+      const auto [first, added] = seen.emplace(meaning, value.label);
+      if (added) continue;
+      const bool same = first->second == value.label;
       problems.add({.where = axis.where,
                     .key = axis.key,
-                    .message = "\"" + value.label + "\" is there twice",
+                    .message = "\"" + value.label + "\" is there twice" +
+                               (same ? "" : ", also as \"" + first->second + "\""),
                     .hint = ""});
     }
   }

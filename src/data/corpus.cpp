@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "data/corpus_stream.h"
 #include "data/document_splitter.h"
 #include "data/help_page.h"
@@ -117,12 +120,35 @@ CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& 
 
 // Of a file whose ending promises fields that nobody will tell apart.
 void warn_of_fields(const std::filesystem::path& file) {
-  const std::string ending = without_compression(file).extension().string();
+  const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
   log::warn(
       "{} is read as plain text, with all that stands around its texts: a field of its own they "
       "have in JSON Lines (.jsonl)",
       file.string());
+}
+
+// A hard link has the text of another member. It is left out where that was read, so that no
+// document comes twice; elsewhere its text would be lost.
+void require_targets(const std::filesystem::path& archive, const CorpusStream& stream,
+                     const std::set<std::string>& read, const CorpusOptions& options) {
+  for (const CorpusStream::HardLink& link : stream.hard_links()) {
+    if (read.contains(link.target) || !is_wanted_inside(link.name, options)) continue;
+    throw_failure(archive.string() + ":" + link.name,
+                  "is a hard link to " + link.target + ", which is not read",
+                  "unpack the archive and name the folder");
+  }
+}
+
+std::string why_no_text(const CorpusOptions& options, const CorpusCounts& counts) {
+  if (options.reader == CorpusReader::libreoffice_help) {
+    return "holds no paragraph of LibreOffice's help";
+  }
+  if (counts.files == 0 && !options.include.empty()) {
+    return fmt::format("holds no file that fits --include {} ({} left out)",
+                       fmt::join(options.include, ", "), format_counted(counts.skipped, "file"));
+  }
+  return "holds no text: it is empty or blank";
 }
 
 }  // namespace
@@ -164,12 +190,14 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
     CorpusStream stream(file);
     const auto report_progress = [&] { sink.progress(finished_bytes + stream.raw_bytes()); };
     bool has_files = false;
+    std::set<std::string> read;  // members of the archive
     while (stream.next_file()) {
       has_files = true;
       if (!stream.inside().empty() && !is_wanted_inside(stream.inside(), options)) {
         ++counts.skipped;
         continue;
       }
+      if (!stream.inside().empty()) read.insert(stream.inside());
       try {
         switch (reader_of(stream, file, options.reader)) {
           case CorpusReader::automatic:
@@ -201,6 +229,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
         log::warn("{}: {}; it is left out", problem.parts().location, problem.parts().message);
       }
     }
+    require_targets(file, stream, read, options);
     if (!has_files) ++counts.files;  // an empty one
     counts.skipped += stream.left_out();
     report_progress();
@@ -209,9 +238,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
   if (!any_text) {
     const std::string name = files.front() == "-" ? "standard input" : files.front().string();
     throw_failure(files.size() == 1 ? name : fmt::format("{} and {} more", name, files.size() - 1),
-                  options.reader == CorpusReader::libreoffice_help
-                      ? "holds no paragraph of LibreOffice's help"
-                      : "holds no text: it is empty or blank");
+                  why_no_text(options, counts));
   }
   return counts;
 }

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/corpus.h"
+#include "data/corpus_stream.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -71,8 +72,8 @@ bool is_included(const fs::path& name, const CorpusOptions& options) {
 
 bool is_wanted(const fs::path& file, const CorpusOptions& options) {
   if (file.filename().string().ends_with("~")) return false;  // an editor's copy of another file
-  const std::string extension = file.extension().string();
-  const bool page = extension == ".html" || extension == ".htm";
+  const std::string ending = ending_of(file);
+  const bool page = ending == ".html" || ending == ".htm";
   return (options.reader != CorpusReader::libreoffice_help || page) && is_included(file, options);
 }
 

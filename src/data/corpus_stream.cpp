@@ -6,6 +6,7 @@
 #include <locale.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <initializer_list>
@@ -44,9 +45,14 @@ bool has_controls(std::string_view start) {
   return static_cast<std::size_t>(std::ranges::count_if(start, is_control)) * kMost > start.size();
 }
 
-// Whether a name ends so.
+std::string in_small_letters(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// Whether a name ends so, in any case.
 bool ends_in(const std::filesystem::path& name, std::initializer_list<std::string_view> endings) {
-  const std::string text = name.string();
+  const std::string text = in_small_letters(name.string());
   return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
 }
 
@@ -143,10 +149,15 @@ void refuse_binary(const std::string& name, std::string_view bytes, std::size_t 
 }
 
 std::filesystem::path without_compression(const std::filesystem::path& name) {
+  const std::string ending = in_small_letters(name.extension().string());
   for (const char* const packed : {".gz", ".bz2", ".xz", ".zst"}) {
-    if (name.extension() == packed) return name.stem();
+    if (ending == packed) return name.stem();
   }
   return name;
+}
+
+std::string ending_of(const std::filesystem::path& name) {
+  return in_small_letters(without_compression(name.filename()).extension().string());
 }
 
 CorpusStream::CorpusStream(const std::filesystem::path& path, std::string begun)
@@ -188,6 +199,9 @@ bool CorpusStream::next_file() {
     if (!raw && archive_entry_filetype(entry) != AE_IFREG) {
       require_no_text(entry, path_);
       if (archive_entry_filetype(entry) != AE_IFDIR) ++left_out_;
+      const char* const name = archive_entry_pathname(entry);
+      const char* const target = archive_entry_hardlink(entry);
+      if (name != nullptr && target != nullptr) hard_links_.push_back({name, target});
       continue;
     }
     const char* const inside = raw ? "" : archive_entry_pathname(entry);

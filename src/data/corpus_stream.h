@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -23,8 +24,11 @@ class NotText : public Error {
 // Throws NotText where the bytes hold a NUL or, at a file's begin, are UTF-16 with its mark.
 void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset = 0);
 
-// The name without the ending of a compression (.gz, .bz2, .xz, .zst).
+// The name without the ending of a compression (.gz, .bz2, .xz, .zst, in any case).
 std::filesystem::path without_compression(const std::filesystem::path& name);
+// The ending that tells a file's format, in small letters: ".tsv" of a.TSV and of a.tsv.GZ. Every
+// choice of a reader by name asks this.
+std::string ending_of(const std::filesystem::path& name);
 
 class CorpusStream {
  public:
@@ -48,6 +52,11 @@ class CorpusStream {
   std::string_view read_bytes();
   // How many members of an archive were no files (links, devices) and left out so far.
   std::uint64_t left_out() const { return left_out_; }
+  // The hard links of an archive so far, which have no contents: the text is the target's.
+  struct HardLink {
+    std::string name, target;
+  };
+  const std::vector<HardLink>& hard_links() const { return hard_links_; }
   // Bytes taken so far from the file as it lies on the disk, for progress.
   std::uint64_t raw_bytes() const;
 
@@ -62,6 +71,7 @@ class CorpusStream {
   bool only_zeros_ = false;  // so far, of a file that is no archive
   std::uint64_t members_ = 0;
   std::uint64_t left_out_ = 0;
+  std::vector<HardLink> hard_links_;
 
   void require(int status) const;
   void require_end() const;

@@ -45,6 +45,15 @@ const Columns& columns_of(GlueTask task) {
   return *found;
 }
 
+}  // namespace
+
+GlueTextColumns glue_text_columns(GlueTask task) {
+  const Columns& columns = columns_of(task);
+  return {.first = columns.first, .second = columns.second == nullptr ? "" : columns.second};
+}
+
+namespace {
+
 std::string file_name(GlueTask task, GlueSplit split) {
   const bool mnli = task == GlueTask::mnli;
   ROFORMER_ASSERT(
@@ -127,11 +136,7 @@ class GlueReader {
   }
 
   void find_columns(const std::vector<std::string_view>& header) {
-    const auto column = [&](const char* name) -> std::optional<std::size_t> {
-      const auto found = std::ranges::find(header, name);
-      if (found == header.end()) return std::nullopt;
-      return static_cast<std::size_t>(found - header.begin());
-    };
+    const auto column = [&](const char* name) { return column_named(header, name, location()); };
     const auto required = [&](const char* name) {
       const std::optional<std::size_t> found = column(name);
       if (!found) {

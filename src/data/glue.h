@@ -28,6 +28,13 @@ struct GlueTaskFacts {
 };
 const GlueTaskFacts& glue_task_facts(GlueTask task);
 
+// The names that the task's files give to the columns of texts; `second` is empty for single
+// sentences.
+struct GlueTextColumns {
+  std::string first, second;
+};
+GlueTextColumns glue_text_columns(GlueTask task);
+
 struct GlueExample {
   std::int64_t index = 0;  // the file's own, or the number of the row
   std::string first;

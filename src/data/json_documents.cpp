@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cctype>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -102,8 +101,7 @@ void JsonDocuments::take_line(std::string_view line) {
 }
 
 bool is_json_lines(const std::filesystem::path& file) {
-  std::string ending = without_compression(file).extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = ending_of(file);
   return ending == ".jsonl" || ending == ".ndjson";
 }
 

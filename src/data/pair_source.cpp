@@ -183,11 +183,15 @@ std::uint64_t pair_bytes(const PairSource& source) {
 PairFormat guess_pair_format(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return PairFormat::libreoffice_help;
-  const std::string extension = without_compression(path.filename()).extension().string();
-  if (extension == ".tmx") return PairFormat::tmx;
-  if (extension == ".tsv") return PairFormat::tsv;
-  if (extension == ".jsonl" || extension == ".ndjson" || extension == ".json")
-    return PairFormat::jsonl;
+  const std::string ending = ending_of(path);
+  if (ending == ".tmx") return PairFormat::tmx;
+  if (ending == ".tsv") return PairFormat::tsv;
+  if (ending == ".jsonl" || ending == ".ndjson" || ending == ".json") return PairFormat::jsonl;
+  // Two such files would pass for the two sides of one text.
+  if (ending == ".csv") {
+    throw_usage(path.string(), "is CSV, which is not read as sentence pairs",
+                "write tabs between the two sides (.tsv) or JSON Lines (.jsonl)");
+  }
   return PairFormat::aligned;
 }
 

@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "data/corpus.h"
 #include "data/line_reader.h"
 #include "data/pair_writer.h"
 #include "data/preparation_identity.h"
@@ -48,6 +50,26 @@ void check(const ParallelCorpus& corpus) {
       throw_usage(source.source.string(), fmt::format("has weight {}, wanted more than 0 and at "
                                                       "most {}",
                                                       source.weight, kLargestWeight));
+    }
+  }
+}
+
+// Warns of files that are trained on twice, or trained on and held out as well.
+void warn_of_shared_files(const ParallelCorpus& corpus) {
+  std::vector<fs::path> train;
+  std::set<fs::path> places;
+  for (const PairSource& source : corpus.train) {
+    for (const fs::path& file : source.files()) {
+      train.push_back(file);
+      places.insert(fs::weakly_canonical(file));
+    }
+  }
+  warn_of_repeated_files(train);
+  for (const auto* const set : {&corpus.validation, &corpus.test}) {
+    if (!*set) continue;
+    for (const fs::path& file : (*set)->pairs.files()) {
+      if (!places.contains(fs::weakly_canonical(file))) continue;
+      log::warn("{} is trained on, and held out as well", file.string());
     }
   }
 }
@@ -324,6 +346,7 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
   if (options.threads < 1) {
     throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
   }
+  warn_of_shared_files(options.corpus);
   const PreparationIdentity identity = identity_of(options, source, target);
   OutputFolder folder(place_of(options));
   const PreparationJournal journal(folder.path(), identity);

@@ -1,6 +1,7 @@
 #include "data/recipe.h"
 
 #include "base/error.h"
+#include "data/corpus_stream.h"
 #include "data/recipe_reader.h"
 
 namespace roformer {
@@ -76,8 +77,8 @@ Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
 
 std::optional<fs::path> recipe_among(const std::vector<fs::path>& arguments) {
   for (const fs::path& argument : arguments) {
-    const std::string extension = argument.extension().string();
-    if (extension != ".yaml" && extension != ".yml") continue;
+    const std::string ending = ending_of(argument);
+    if (ending != ".yaml" && ending != ".yml") continue;
     if (arguments.size() > 1) {
       throw_usage(argument.string(), "a recipe stands alone, without other files");
     }

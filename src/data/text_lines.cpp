@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "data/columns.h"
 #include "data/json_documents.h"
@@ -18,6 +20,15 @@
 
 namespace roformer {
 namespace {
+
+// The same but for case and for spaces around.
+bool is_same_word(std::string_view cell, std::string_view name) {
+  while (!cell.empty() && is_blank(cell.substr(0, 1))) cell.remove_prefix(1);
+  while (!cell.empty() && is_blank(cell.substr(cell.size() - 1))) cell.remove_suffix(1);
+  return std::ranges::equal(
+      cell, name, {}, [](unsigned char c) { return std::tolower(c); },
+      [](unsigned char c) { return std::tolower(c); });
+}
 
 class TextLineReader {
  public:
@@ -28,7 +39,10 @@ class TextLineReader {
                  .hint = fmt::format("wanted {}; --skip-broken leaves other lines out",
                                      options.pairs ? R"({"sentence1": "...", "sentence2": "..."})"
                                                    : R"({"sentence": "..."})"),
-                 .skip_broken = options.skip_broken}) {}
+                 .skip_broken = options.skip_broken}) {
+    if (!options.first.empty()) names_.push_back({options.first, options.second});
+    names_.push_back({options.pairs ? "sentence1" : "sentence", options.pairs ? "sentence2" : ""});
+  }
 
   // The next line that is not blank; `blank` is how many are before it.
   bool next(TextLine& result, std::int64_t& blank) {
@@ -58,6 +72,11 @@ class TextLineReader {
   LineReader& reader_;
   const TextLineOptions& options_;
   JsonLineParser parser_;
+  // Names of the columns or fields, the task's own first.
+  struct TextNames {
+    std::string first, second;
+  };
+  std::vector<TextNames> names_;
   bool begun_ = false;
   bool json_ = false;
   std::int64_t first_ = 0, second_ = 1;  // columns
@@ -70,14 +89,32 @@ class TextLineReader {
   // Takes the indices of the columns from a line of their names; false where it is none.
   bool read_header(std::string_view line) {
     const std::vector<std::string_view> cells = tab_columns(line);
-    const auto column = [&](const char* name) { return std::ranges::find(cells, name); };
-    const auto first = column(options_.pairs ? "sentence1" : "sentence");
-    const auto second = options_.pairs ? column("sentence2") : first;
-    if (first == cells.end() || second == cells.end()) return false;
-    first_ = first - cells.begin();
-    second_ = second - cells.begin();
-    width_ = std::ssize(cells);
-    return true;
+    for (const TextNames& names : names_) {
+      const auto first = column_named(cells, names.first, reader_.location());
+      const auto second =
+          options_.pairs ? column_named(cells, names.second, reader_.location()) : first;
+      if (!first || !second) continue;
+      first_ = static_cast<std::int64_t>(*first);
+      second_ = static_cast<std::int64_t>(*second);
+      width_ = std::ssize(cells);
+      return true;
+    }
+    warn_of_near_header(cells);
+    return false;
+  }
+
+  // A line of names that differ in case or in spaces is read as a text.
+  void warn_of_near_header(const std::vector<std::string_view>& cells) const {
+    for (const std::string_view cell : cells) {
+      for (const TextNames& names : names_) {
+        if (!is_same_word(cell, names.first) &&
+            !(options_.pairs && is_same_word(cell, names.second)))
+          continue;
+        log::warn("{}: is read as a text; column names would be {}{}", reader_.location(),
+                  names.first, options_.pairs ? " and " + names.second : "");
+        return;
+      }
+    }
   }
 
   TextLine from_columns(std::string_view line) {
@@ -98,11 +135,20 @@ class TextLineReader {
   TextLine from_json(std::string_view line) {
     const std::optional<nlohmann::json> object = parser_.parse(line, reader_.number());
     if (!object) return {.has_text = false};
-    if (!options_.pairs) return {.first = text_of(*object, "sentence")};
-    return {.first = text_of(*object, "sentence1"), .second = text_of(*object, "sentence2")};
+    const TextNames* names = &names_.back();
+    for (const TextNames& some : names_) {
+      const bool both =
+          object->contains(some.first) && (!options_.pairs || object->contains(some.second));
+      if (!both) continue;
+      names = &some;
+      break;
+    }
+    TextLine result{.first = text_of(*object, names->first)};
+    if (options_.pairs) result.second = text_of(*object, names->second);
+    return result;
   }
 
-  std::string text_of(const nlohmann::json& object, const char* name) {
+  std::string text_of(const nlohmann::json& object, const std::string& name) {
     const auto found = object.find(name);
     if (found == object.end()) refuse(fmt::format("has no text \"{}\"", name));
     if (!found->is_string()) {

@@ -1,6 +1,6 @@
 // Texts to classify, from a file or standard input: one a line, or a pair a line with a tab between
-// (TSV), or JSON objects (JSON lines). A TSV may begin with a line of column names: sentence, or
-// sentence1 and sentence2, among any others.
+// (TSV), or JSON objects (JSON lines). A TSV may begin with a line of column names, among them
+// those of the task's own files, or sentence, or sentence1 and sentence2.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,7 @@ TextFormat format_of(TextFormat given, const std::string& file, std::string_view
 
 struct TextLineOptions {
   bool pairs = false;
+  std::string first, second;  // the names that the task's own files have for them; empty: none
   TextFormat format = TextFormat::automatic;
   bool skip_broken = false;  // leaves out lines of JSON Lines that are no objects
 };

@@ -281,6 +281,15 @@ TEST_CASE("a key belongs to one axis of a study, and to no flag beside it") {
                 "variants: [{name: a, position.rope.factor: 1}]\n") == "no error");
 }
 
+TEST_CASE("a value that is written in two ways is there twice") {
+  ConfigFolder folder;
+  const auto file = folder.write("s.yaml",
+                                 "study: {name: s}\n"
+                                 "matrix: {training.learning_rate: [0.001, 2e-3, 1e-3]}\n");
+  CHECK(has(folder.local(refusal([&] { load_study(file); })),
+            "training.learning_rate: \"1e-3\" is there twice, also as \"0.001\""));
+}
+
 TEST_CASE("all that is wrong with a study comes at once") {
   ConfigFolder folder;
   const auto file = folder.write("s.yaml",

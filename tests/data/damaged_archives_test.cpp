@@ -225,3 +225,17 @@ TEST_CASE("Windows of Zstandard are as long as it has them, where there is memor
   std::string output(1 << 16, '\0');
   CHECK(xz->step(xzipped(text), output).command == "xz -d -k");
 }
+
+TEST_CASE("A hard link of a tar whose text is not read elsewhere is no silent loss") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "a.tar";
+  write_text(file, tar_member("a/novel.txt", "all of it\n") +
+                       tar_member("b/keep.md", "", "a/novel.txt") +
+                       tar_member("b/other.md", "more\n") + std::string(1024, '\0'));
+  CHECK(documents_of({.inputs = {file}}) == Texts{"all of it", "more"});
+  CHECK(documents_of({.inputs = {file}, .include = {"*.txt"}}) == Texts{"all of it"});
+  CHECK_THROWS_WITH(documents_of({.inputs = {file}, .include = {"*.md"}}),
+                    Catch::Contains("a.tar:b/keep.md: is a hard link to a/novel.txt"));
+  CHECK_THROWS_WITH(documents_of({.inputs = {file}, .include = {"*.html"}}),
+                    Catch::Contains("holds no file that fits --include *.html"));
+}

@@ -118,6 +118,8 @@ TEST_CASE("Wrong rows are refused with their line, broken rows of QQP left out")
   CHECK(folder.complaint(GlueTask::rte) == "RTE/train.tsv: has no examples");
   folder.add("RTE/train.tsv", "sentence\tlabel\nA\t1\n");
   CHECK(folder.complaint(GlueTask::rte) == "RTE/train.tsv:1: has no column 'sentence1'");
+  folder.add("RTE/train.tsv", "index\tsentence1\tsentence2\tlabel\tlabel\n0\ta\tb\t1\t0\n");
+  CHECK(folder.complaint(GlueTask::rte) == "RTE/train.tsv:1: has two columns \"label\"");
   folder.add("STS-B/train.tsv", "index\tsentence1\tsentence2\tscore\n0\tA\tB\tnan\n");
   CHECK(folder.complaint(GlueTask::stsb) ==
         "STS-B/train.tsv:2: got score 'nan', wanted a number from 0 to 5");

@@ -112,7 +112,7 @@ TEST_CASE("what other programs write into JSON Lines stops no corpus and is coun
 
 TEST_CASE("a file is JSON Lines by its name, compressed or not") {
   for (const char* name :
-       {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL"}) {
+       {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL", "a.jsonl.GZ"}) {
     CHECK(is_json_lines(name));
   }
   for (const char* name : {"a.json", "a.txt", "jsonl", "a.jsonl.txt", "a.gz", "-"}) {

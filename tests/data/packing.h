@@ -77,15 +77,17 @@ inline const std::vector<Packing> kPackings = {
 
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-// One file of a tar (POSIX ustar), its data filled up to a block.
-inline std::string tar_member(const std::string& name, const std::string& contents) {
+// One file of a tar (POSIX ustar), its data filled up to a block; with `link` a hard link.
+inline std::string tar_member(const std::string& name, const std::string& contents,
+                              const std::string& link = "") {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
   header.replace(100, 7, fmt::format("{:07o}", 0644));
   header.replace(124, 11, fmt::format("{:011o}", contents.size()));
   header.replace(136, 11, fmt::format("{:011o}", 0));
   header.replace(148, 8, "        ");
-  header[156] = '0';
+  header[156] = link.empty() ? '0' : '1';
+  header.replace(157, link.size(), link);
   header.replace(257, 8,
                  std::string("ustar\0"
                              "00",

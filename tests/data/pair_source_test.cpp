@@ -54,7 +54,11 @@ TEST_CASE("Compressed files are read like plain ones") {
   CHECK(guess_pair_format("x.tmx.gz") == PairFormat::tmx);
   CHECK(guess_pair_format("x.tsv.xz") == PairFormat::tsv);
   CHECK(guess_pair_format("x.jsonl") == PairFormat::jsonl);
+  CHECK(guess_pair_format("X.TSV") == PairFormat::tsv);
+  CHECK(guess_pair_format("x.tsv.GZ") == PairFormat::tsv);
+  CHECK(guess_pair_format("x.TMX.Xz") == PairFormat::tmx);
   CHECK(guess_pair_format("train.en") == PairFormat::aligned);
+  CHECK_THROWS_AS(guess_pair_format("pairs.csv.gz"), Error);
   CHECK(guess_pair_format(fixtures) == PairFormat::libreoffice_help);
 }
 

@@ -85,3 +85,25 @@ TEST_CASE("a broken line of JSON lines is refused, or left out and answered") {
   CHECK(has(read(lines, false).back(), "standard input:2: is not JSON from column 14 on"));
   CHECK(read(lines, false, TextFormat::automatic, true) == Lines{"a", "-", "b"});
 }
+
+TEST_CASE("columns may have the names of the task's own files, and none may be there twice") {
+  const auto texts = [](const std::string& text) {
+    const GivenInput input(text);
+    LineReader reader("-");
+    std::string result;
+    read_text_lines(reader, {.pairs = true, .first = "question", .second = "sentence"}, 8,
+                    [&](const std::vector<TextLine>& lines) {
+                      for (const TextLine& line : lines) result += line.first + "|" + line.second + ";";
+                    });
+    return result;
+  };
+  CHECK(texts("sentence\tquestion\nB\tA\n") == "A|B;");
+  CHECK(texts("sentence1\tsentence2\nA\tB\n") == "A|B;");
+  CHECK(texts("{\"question\": \"A\", \"sentence\": \"B\"}\n") == "A|B;");
+  CHECK(has(said([&] { CHECK(texts("Question \tSentence\nA\tB\n") == "Question |Sentence;A|B;"); }),
+            "is read as a text; column names would be question and sentence"));
+  CHECK(said([&] { texts("one\ttwo\n"); }).empty());
+  CHECK(read("sentence\tsentence\na\tb\n", false) ==
+        Lines{"standard input:1: has two columns \"sentence\" (hint: which of them is meant is not "
+              "known)"});
+}
