@@ -129,6 +129,12 @@ std::string read_file(const fs::path& path, std::uint64_t largest) {
   return read_whole(open_regular(path).number(), path, largest);
 }
 
+std::string read_plain_file(const InnerPath& path, std::uint64_t largest) {
+  const Descriptor file = path.open(O_RDONLY);
+  if (!file) throw_unreadable(path);
+  return read_whole(file.number(), path, largest);
+}
+
 std::string read_input(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw_unreadable(path);
@@ -155,6 +161,10 @@ Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
                       ::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
                       own.st_ino == there.st_ino && own.st_dev == there.st_dev;
     if (ours && !S_ISREG(own.st_mode)) throw_failure(path.string(), "is not a regular file");
+    if (ours && own.st_nlink > 1) {  // the file has other names, under which it must stay
+      ::unlinkat(folder, name.c_str(), 0);
+      continue;
+    }
     if (ours) {
       if (::ftruncate(file.number(), 0) != 0) return Descriptor();
       return file;

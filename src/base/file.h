@@ -32,6 +32,8 @@ inline constexpr std::uint64_t kLargestFile = 1 << 30;  // any other
 // The whole file. A named pipe is refused, not waited for: what lies in a folder is a regular file.
 // Throws ReadError, or Error (failure) where there is no such file or it is larger than `largest`.
 std::string read_file(const std::filesystem::path& path, std::uint64_t largest = kLargestFile);
+// The same of a name of ours: a link is refused (InnerPath).
+std::string read_plain_file(const InnerPath& path, std::uint64_t largest = kLargestFile);
 // A text that the user names on the command line: of any size, and a pipe where the user says so.
 std::string read_input(const std::filesystem::path& path);
 

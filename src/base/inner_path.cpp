@@ -157,6 +157,14 @@ Descriptor InnerPath::open(int flags, unsigned mode) const {
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0) return Descriptor();
   if (!S_ISREG(status.st_mode)) throw_failure(path_.string(), "is not a regular file");
+  // Writing in place would change the file under its other names as well: those of a copy that
+  // `cp -al` made, or a file that somebody linked here.
+  if ((flags & O_ACCMODE) != O_RDONLY && status.st_nlink > 1) {
+    throw_failure(
+        path_.string(),
+        "is a hard link: the file has other names, and writing here would change it there",
+        "make it a file for itself: cp FILE COPY && mv COPY FILE");
+  }
   return file;
 }
 

@@ -38,6 +38,45 @@ bool nests_too_deeply(std::string_view text) {
   return false;
 }
 
+// Reads a text for the names of its objects only. The library's parser with a callback would do it,
+// too, but takes quadratic time for an object of many objects.
+class NameWatcher final : public nlohmann::json_sax<json> {
+ public:
+  explicit NameWatcher(const std::string& file) : file_(file) {}
+
+  bool start_object(std::size_t) override {
+    names_.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    names_.pop_back();
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (!names_.back().insert(name).second) {
+      throw_failure(file_, "names " + printable(name) + " twice");
+    }
+    return true;
+  }
+  // Ends the reading: the parser that makes the value tells of the mistake.
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+
+ private:
+  const std::string& file_;
+  std::vector<std::set<std::string>> names_;  // of the objects that are open
+};
+
 // "line 3, column 7" of the byte where the parser stopped, counted from 1; of a text that is one
 // line, and perhaps one of a file, the column alone.
 std::string position_in(std::string_view text, std::size_t byte) {
@@ -62,18 +101,12 @@ json parse_json(std::string_view text, const std::string& file, RepeatedNames re
   if (nests_too_deeply(text)) {
     throw_failure(file, fmt::format("nests lists and objects deeper than {}", kDeepestJson));
   }
-  std::vector<std::set<std::string>> names;
-  const auto watch = [&](int, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end) names.pop_back();
-    if (event == json::parse_event_t::key &&
-        !names.back().insert(value.get<std::string>()).second) {
-      throw_failure(file, "names " + printable(value.get<std::string>()) + " twice");
-    }
-    return true;
-  };
+  if (repeated == RepeatedNames::refused) {
+    NameWatcher watcher(file);
+    json::sax_parse(text, &watcher);
+  }
   try {
-    return repeated == RepeatedNames::refused ? json::parse(text, watch) : json::parse(text);
+    return json::parse(text);
   } catch (const json::parse_error& error) {
     if (is_lfs_pointer(text)) throw_lfs_pointer(file);
     throw_failure(file, text.empty() ? "is empty, not JSON"

@@ -47,11 +47,11 @@ Manifest::File Manifest::measure(const fs::path& path) {
   return file;
 }
 
-Manifest Manifest::of(const fs::path& folder) {
+Manifest Manifest::of(const InnerPath& folder) {
   Manifest manifest;
   manifest.folder_ = folder;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().lexically_relative(folder).generic_string();
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path())) {
+    const std::string name = entry.path().lexically_relative(folder.path()).generic_string();
     if (entry.is_regular_file() && name != kFile) manifest.files_[name] = measure(entry.path());
   }
   return manifest;

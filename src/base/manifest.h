@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
+
 namespace roformer {
 
 // What is wrong with a file of the folder.
@@ -25,7 +27,7 @@ class Manifest {
   // Nothing where the folder has none. Throws Error (failure) where it is damaged itself.
   static std::optional<Manifest> read(const std::filesystem::path& folder);
   // Of the files that are in the folder now, and in folders in it ("source/vocab.txt").
-  static Manifest of(const std::filesystem::path& folder);
+  static Manifest of(const InnerPath& folder);
 
   void write() const;
   std::vector<std::string> names() const;
@@ -38,7 +40,7 @@ class Manifest {
     std::uint64_t bytes = 0;
     std::vector<std::uint64_t> blocks;  // checksums
   };
-  std::filesystem::path folder_;
+  InnerPath folder_;
   std::map<std::string, File> files_;
 
   static File measure(const std::filesystem::path& path);

@@ -85,7 +85,7 @@ std::vector<CheckCost> measure_check_costs(const Settings& settings, const Compu
     ParameterStore& parameters = objective->parameters();
     const AdamW optimizer(parameters, {});
     const CheckpointParts parts{.parameters = parameters, .moments = optimizer.moments()};
-    save_checkpoint(folder, parts, {.consumed = {.steps = 1}}, [](const fs::path&) {});
+    save_checkpoint(folder, parts, {.consumed = {.steps = 1}}, [](const InnerPath&) {});
     const fs::path checkpoint = list_checkpoints(folder).back();
     costs.push_back(alternating(
         "weights, as commands open a model", rounds, [&] { require_sound(checkpoint); },

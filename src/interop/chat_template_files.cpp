@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,8 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kChatTemplateFile = "chat_template.jinja";
 
 // A text, or a list of templates with names, of which "default" is the one for a conversation.
 std::string template_of(const json& config) {
@@ -44,14 +43,19 @@ ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& no
   const fs::path file = folder / "tokenizer_config.json";
   const json config = is_there(file) ? read_json(file) : json::object();
   if (!config.is_object()) throw_failure(file.string(), "is not a JSON object");
-  ChatFormat chat = {.source = is_there(folder / kChatTemplateFile)
-                                   ? read_file(folder / kChatTemplateFile, kLargestDescription)
-                                   : template_of(config)};
+  std::error_code error;
+  const fs::file_status found = fs::symlink_status(folder / kChatTemplateFile, error);
+  ChatFormat chat = {.source = fs::exists(found) ? read_template_file(folder, TemplateLink::inside)
+                                                 : template_of(config)};
   if (chat.source.empty()) return {};
+  // A run would keep the template, and could not read it again.
+  if (chat.source.size() > kLongestChatTemplate) {
+    throw_failure(file.string(), "has a chat_template that is larger than 1 MiB");
+  }
   chat.begin = name_of_token(config, "bos_token");
   chat.end = name_of_token(config, "eos_token");
   try {
-    render_chat(chat, {{.role = "user", .content = "Hello"}});
+    check_chat(chat);
   } catch (const Error& error) {
     notes.push_back(fmt::format("`roformer generate --chat` cannot compute its chat template: {}",
                                 error.what()));

@@ -11,8 +11,9 @@
 
 namespace roformer {
 
-// Empty where the folder has none. Appends to `notes` where it cannot be computed here. Throws
-// Error (failure) for a tokenizer_config.json that is no JSON object.
+// Empty where the folder has none. The template is parsed and not rendered; appends to `notes` where
+// it has syntax that is not read here. Throws Error (failure) for a tokenizer_config.json that is
+// no JSON object, and where chat_template.jinja is a link out of the folder (TemplateLink).
 ChatFormat read_chat_format(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
 // Writes the template beside tokenizer_config.json, `config`, which gets its names. Nothing where

@@ -109,11 +109,11 @@ void copy_entry(const fs::path& from, const InnerPath& to) {
   }
 }
 
-void copy_tokenizers(const fs::path& from, const fs::path& to) {
+void copy_tokenizers(const fs::path& from, const InnerPath& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     const fs::path name = entry.path().filename();
     if (is_tokenizer_entry(from, name)) {
-      copy_entry(entry.path(), InnerPath(to) / name);
+      copy_entry(entry.path(), to / name);
     }
   }
 }
@@ -140,13 +140,13 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   const fs::path run = (options.output / "").lexically_normal().parent_path();  // without a slash
   settings.runs = run.parent_path();
   settings.run = run.filename().string();
-  write_new_run(
-      {.settings = settings,
-       .tensors = means,
-       .state = {.seed = last.seed, .consumed = last.consumed},
-       .data = data_of_average(options.run, checkpoints),
-       .save_assets = [&](const fs::path& target) { copy_tokenizers(checkpoints.back(), target); }},
-      options.existing, "choose another --output");
+  write_new_run({.settings = settings,
+                 .tensors = means,
+                 .state = {.seed = last.seed, .consumed = last.consumed},
+                 .data = data_of_average(options.run, checkpoints),
+                 .save_assets =
+                     [&](const InnerPath& target) { copy_tokenizers(checkpoints.back(), target); }},
+                options.existing, "choose another --output");
   return checkpoints;
 }
 

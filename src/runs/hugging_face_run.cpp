@@ -160,7 +160,7 @@ struct ImportedWeights {
   const Settings& settings;
   const std::map<std::string, at::Tensor>& tensors;
   const fs::path& from;
-  std::function<void(const fs::path& checkpoint)> save_assets;
+  std::function<void(const InnerPath& checkpoint)> save_assets;
 };
 void write_run(const ImportedWeights& in, ExistingRun existing, ImportedRun& result) {
   std::vector<NamedTensor> tensors;
@@ -188,7 +188,7 @@ ImportedRun import_translator(const fs::path& folder, const std::vector<Override
              .tensors = translator.tensors,
              .from = folder,
              .save_assets =
-                 [&](const fs::path& target) {
+                 [&](const InnerPath& target) {
                    save_translation_tokenizers({.source = *translator.tokenizers.source,
                                                 .target = *translator.tokenizers.target},
                                                target);
@@ -209,7 +209,7 @@ ImportedRun import_causal_model(const fs::path& folder, const std::vector<Overri
       {.settings = default_settings(keys),
        .tensors = model.tensors,
        .from = folder,
-       .save_assets = [&](const fs::path& target) { save_tokenizer(*model.tokenizer, target); }},
+       .save_assets = [&](const InnerPath& target) { save_tokenizer(*model.tokenizer, target); }},
       existing, result);
   return result;
 }
@@ -253,7 +253,7 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
       {.settings = settings,
        .tensors = model.tensors,
        .from = folder,
-       .save_assets = [&](const fs::path& target) { save_tokenizer(*model.tokenizer, target); }},
+       .save_assets = [&](const InnerPath& target) { save_tokenizer(*model.tokenizer, target); }},
       existing, result);
   result.notes = std::move(model.notes);
   return result;

@@ -17,7 +17,7 @@ fs::path write_new_run(const NewRun& in, ExistingRun existing, const std::string
   const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);
   write_sealed_json(run.record(), run_record(this_program(), in.data));
-  save_weights(run.checkpoints(), in.tensors, in.state, [&](const fs::path& checkpoint) {
+  save_weights(run.checkpoints(), in.tensors, in.state, [&](const InnerPath& checkpoint) {
     write_file_atomically(checkpoint / "config.yaml", config);
     in.save_assets(checkpoint);
   });

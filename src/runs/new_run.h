@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "config/settings.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
@@ -20,7 +21,7 @@ struct NewRun {
   const TrainingState& state;  // its seed, and what of training is in the weights
   nlohmann::json data;         // for run.json: where the weights come from
   // Puts what else a checkpoint holds, a tokenizer, into its folder.
-  std::function<void(const std::filesystem::path& checkpoint)> save_assets;
+  std::function<void(const InnerPath& checkpoint)> save_assets;
 };
 
 // Returns the folder of the run. Throws Error: usage where there is a run that is not to be

@@ -107,7 +107,7 @@ void begin_record(const RunDirectory& run, const Settings& settings,
                   const nlohmann::json& record) {
   write_file_atomically(run.config(), sealed_lines(dump(settings, DumpStyle::compact)));
   if (continuation.is_recorded()) return;
-  task.save_assets(run.path().string());
+  task.save_assets(InnerPath::named(run.path()));
   write_sealed_json(run.record(), record);
 }
 

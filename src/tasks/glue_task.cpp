@@ -148,9 +148,7 @@ class GlueTraining : public TrainingTask {
     return validate_glue(classifier_, settings_.glue.task, validation_, processes);
   }
 
-  void save_assets(const std::string& folder) const override {
-    save_tokenizer(*tokenizer_, folder);
-  }
+  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
 
  private:
   Settings settings_;

@@ -107,7 +107,7 @@ class LanguageTask : public TrainingTask {
     return figures;
   }
 
-  void save_assets(const std::string& folder) const override {
+  void save_assets(const InnerPath& folder) const override {
     save_tokenizer(dataset_->tokenizer(), folder);
   }
 

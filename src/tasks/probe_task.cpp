@@ -89,9 +89,7 @@ class ProbeTask : public TrainingTask {
     return figures;
   }
 
-  void save_assets(const std::string& folder) const override {
-    save_tokenizer(*tokenizer_, folder);
-  }
+  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
 
  private:
   Settings settings_;

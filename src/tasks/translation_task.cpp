@@ -106,7 +106,7 @@ class TranslationTask : public TrainingTask {
             {"chrf", found.chrf}};
   }
 
-  void save_assets(const std::string& folder) const override {
+  void save_assets(const InnerPath& folder) const override {
     save_translation_tokenizers(
         {.source = dataset_->tokenizer(Side::source), .target = dataset_->tokenizer(Side::target)},
         folder);

@@ -41,7 +41,7 @@ SafetensorsType safetensors_type(at::ScalarType type) {
   return found->first;
 }
 
-void write_safetensors(const fs::path& path, std::span<const NamedTensor> tensors,
+void write_safetensors(const InnerPath& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {
   std::vector<const NamedTensor*> ordered;
   for (const NamedTensor& tensor : tensors) ordered.push_back(&tensor);

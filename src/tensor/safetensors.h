@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "tensor/safetensors_header.h"
 
 namespace roformer {
@@ -21,7 +22,7 @@ struct NamedTensor {
 };
 
 // Writes the file whole or not at all (AtomicFile). Throws Error (failure) as that does.
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+void write_safetensors(const InnerPath& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 // The tensors of one file, or of several that an index (*.safetensors.index.json) names.

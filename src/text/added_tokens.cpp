@@ -16,6 +16,16 @@
 namespace roformer {
 namespace {
 
+// The longest token. A search may read as many bytes again at each byte of a text.
+constexpr std::size_t kMostBytes = 1024;
+
+void check_length(const std::string& content, const std::string& location) {
+  if (content.size() > kMostBytes) {
+    throw_failure(location, fmt::format("has an added token of {} bytes, more than {}: {}",
+                                        content.size(), kMostBytes, printable(content)));
+  }
+}
+
 std::size_t code_point_before(std::string_view text, std::size_t position) {
   do {
     --position;
@@ -27,8 +37,9 @@ bool is_white(std::string_view text, std::size_t position) {
   return u_isUWhiteSpace(static_cast<UChar32>(next_code_point(text, position)));
 }
 
-std::size_t white_before(std::string_view text, std::size_t position) {
-  while (position > 0) {
+// Where the white space before `position` begins; it is followed back to `least` at most.
+std::size_t white_before(std::string_view text, std::size_t position, std::size_t least) {
+  while (position > least) {
     const std::size_t before = code_point_before(text, position);
     if (!is_white(text, before)) break;
     position = before;
@@ -63,6 +74,7 @@ AddedToken parse_added_token(const nlohmann::json& entry, const std::string& loc
   }
   AddedToken token = {.content = content.get<std::string>()};
   if (token.content.empty()) throw_failure(location, "has an added token without characters");
+  check_length(token.content, location);
   token.special = flag("special", false);
   token.single_word = flag("single_word", false);
   token.takes_before = flag("lstrip", false);
@@ -105,6 +117,7 @@ void check_added_ids(const std::vector<AddedToken>& tokens,
 }
 
 void AddedTokens::insert(AddedToken token) {
+  check_length(token.content, "tokenizer");  // of a vocabulary's own tokens, and of normalised ones
   trie_.insert(token.content, static_cast<std::int32_t>(tokens_.size()));
   plain_ += token.special ? 0 : 1;
   tokens_.push_back(std::move(token));
@@ -125,6 +138,7 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
                         const std::function<void(TokenId)>& on_token) const {
   const bool finds_special = special == SpecialNames::tokens;
   std::size_t done = 0;
+  std::size_t white_end = 0;  // of the white space that was read last
   for (std::size_t position = 0; position < text.size() && !tokens_.empty();) {
     const PieceTrie::Match match = trie_.longest_prefix(text.substr(position));
     if (match.id < 0) {
@@ -137,8 +151,12 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
     position = end;
     if (token.special && !finds_special) continue;
     if (token.single_word && !stands_alone(text, begin, end)) continue;
-    if (token.takes_before) begin = std::max(white_before(text, begin), done);
-    if (token.takes_behind) end = white_behind(text, end);
+    if (token.takes_before) begin = std::max(white_before(text, begin, done), done);
+    if (token.takes_behind) {
+      // A match inside of white space that was read already does not read it again.
+      if (end >= white_end) white_end = white_behind(text, end);
+      end = white_end;
+    }
     if (done < begin) on_text(text.substr(done, begin - done));
     on_token(token.id);
     done = end;

@@ -27,7 +27,7 @@ struct AddedToken {
 };
 
 // An entry of "added_tokens" in tokenizer.json or "added_tokens_decoder" in tokenizer_config.json,
-// without its id. Throws Error (failure, `location`).
+// without its id. Throws Error (failure, `location`), as for more than 1,024 bytes.
 AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location);
 // Such an entry, with its id.
 nlohmann::ordered_json added_token_json(const AddedToken& token);
@@ -45,6 +45,7 @@ enum class SpecialNames { letters, tokens };
 
 class AddedTokens {
  public:
+  // Throws Error (failure) for a token of more than 1,024 bytes.
   void insert(AddedToken token);
   // Whether any text has tokens.
   bool may_find(SpecialNames special) const {

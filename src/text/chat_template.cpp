@@ -9,39 +9,25 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/printable.h"
 #include "text/jinja_functions.h"
 #include "text/jinja_syntax.h"
 #include "text/utf8.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTemplate = "chat template";
 constexpr std::array<std::string_view, 4> kFunctions = {"raise_exception", "namespace", "range",
                                                         "strftime_now"};
-// A template of a stranger may go in circles.
-constexpr std::int64_t kMostSteps = 5'000'000;
-constexpr std::size_t kLongestConversation = std::size_t{1} << 24;
-
 std::string date_now(const std::string& format) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
   std::array<char, 256> text{};
   return {text.data(), std::strftime(text.data(), text.size(), format.c_str(), &parts)};
-}
-
-// How many steps it takes to copy the value.
-std::int64_t steps_of(const JinjaValue& value) {
-  constexpr std::size_t kBytesOfStep = 256;
-  std::int64_t steps = 1;
-  if (value.is_string()) {
-    steps += static_cast<std::int64_t>(value.get_ref<const std::string&>().size() / kBytesOfStep);
-  } else if (value.is_structured()) {
-    for (const JinjaValue& entry : value) steps += steps_of(entry);
-  }
-  return steps;
 }
 
 class ChatRenderer {
@@ -58,7 +44,7 @@ class ChatRenderer {
  private:
   std::vector<std::map<std::string, JinjaValue>> scopes_;
   std::string text_;
-  std::int64_t steps_ = 0;
+  JinjaWork work_;
 
   [[noreturn]] static void refuse(int line, const std::string& message) {
     throw_failure(fmt::format("{}:{}", kTemplate, line), message,
@@ -75,9 +61,13 @@ class ChatRenderer {
     }
   }
 
-  void count_steps(int line, std::int64_t steps) {
-    steps_ += steps;
-    if (steps_ > kMostSteps) refuse(line, "takes too many steps");
+  void charge(int line, std::uint64_t steps) {
+    at_line(line, [&] { work_.charge(steps); });
+  }
+  void append(int line, std::string_view text) {
+    charge(line, text.size());
+    if (text.size() > kLongestChatText - text_.size()) refuse(line, "writes more than 1 MiB");
+    text_ += text;
   }
 
   void write_all(const std::vector<JinjaNode>& nodes) {
@@ -85,13 +75,14 @@ class ChatRenderer {
   }
 
   void write(const JinjaNode& node) {
-    count_steps(node.line, 1);
+    charge(node.line, kStepsOfValue);
     switch (node.kind) {
       case JinjaNode::Kind::text:
-        text_ += node.text;
+        append(node.line, node.text);
         break;
       case JinjaNode::Kind::output:
-        text_ += at_line(node.line, [&] { return written_value(value_of(node.expression)); });
+        append(node.line,
+               at_line(node.line, [&] { return written_value(value_of(node.expression)); }));
         break;
       case JinjaNode::Kind::condition:
         write_branch(node);
@@ -109,7 +100,6 @@ class ChatRenderer {
         break;
       }
     }
-    if (text_.size() > kLongestConversation) refuse(node.line, "writes more than 16 MiB");
   }
 
   void write_branch(const JinjaNode& node) {
@@ -134,6 +124,8 @@ class ChatRenderer {
 
   void write_loop(const JinjaNode& node) {
     const JinjaValue whole = value_of(node.expression);
+    // Copies: the list, the entries that stay, and each as an entry, its previous and its next.
+    charge(node.line, 6 * steps_of_value(whole));
     JinjaValue list = JinjaValue::array();
     if (whole.is_object()) {
       for (const auto& [name, entry] : whole.items()) list.push_back(name);
@@ -143,7 +135,9 @@ class ChatRenderer {
       refuse(node.line, fmt::format("goes through {}", kind_of_value(whole)));
     }
     JinjaValue entries = JinjaValue::array();
+    constexpr std::uint64_t kStepsOfTurn = 16 * kStepsOfValue;  // a scope, and "loop" in it
     for (const JinjaValue& entry : list) {
+      charge(node.line, kStepsOfValue);
       scopes_.emplace_back();
       bind(node, entry);
       if (is_true(value_of(node.filter))) entries.push_back(entry);
@@ -151,6 +145,7 @@ class ChatRenderer {
     }
     const auto size = static_cast<std::int64_t>(entries.size());
     for (std::int64_t i = 0; i < size; ++i) {
+      charge(node.line, kStepsOfTurn);
       scopes_.emplace_back();
       bind(node, entries[static_cast<std::size_t>(i)]);
       JinjaValue& loop = scopes_.back()["loop"];
@@ -183,13 +178,24 @@ class ChatRenderer {
       refuse(node.line,
              fmt::format("sets a part of {}, which is no namespace", printable(node.names[0])));
     }
+    charge(node.line, steps_of_lookup(*space));
     (*space)[node.names[1]] = std::move(value);
   }
 
   JinjaValue value_of(const JinjaExpression& expression) {
     JinjaValue value = at_line(expression.line, [&] { return compute(expression); });
-    count_steps(expression.line, steps_of(value));
+    charge(expression.line, steps_of_value(value));
     return value;
+  }
+
+  // The item of the expression's value. A variable is looked into where it is, without a copy.
+  JinjaValue item_of(const JinjaExpression& expression, const JinjaValue& index) {
+    if (expression.kind == JinjaExpression::Kind::name) {
+      if (const JinjaValue* const held = find(expression.name)) {
+        return jinja_item(*held, index, work_);
+      }
+    }
+    return jinja_item(value_of(expression), index, work_);
   }
 
   JinjaArguments arguments_of(const JinjaExpression& expression) {
@@ -211,7 +217,9 @@ class ChatRenderer {
         return expression.value;
       case Kind::name: {
         const JinjaValue* const found = find(expression.name);
-        return found == nullptr ? JinjaValue(JinjaValue::value_t::discarded) : *found;
+        if (found == nullptr) return JinjaValue(JinjaValue::value_t::discarded);
+        work_.charge(steps_of_value(*found));
+        return *found;
       }
       case Kind::list: {
         JinjaValue list = JinjaValue::array();
@@ -219,20 +227,20 @@ class ChatRenderer {
         return list;
       }
       case Kind::attribute:
-        return jinja_item(value_of(parts[0]), expression.name);
+        return item_of(parts[0], expression.name);
       case Kind::item:
-        return jinja_item(value_of(parts[0]), value_of(parts[1]));
+        return item_of(parts[0], value_of(parts[1]));
       case Kind::slice:
         return jinja_slice(value_of(parts[0]), value_of(parts[1]), value_of(parts[2]),
-                           value_of(parts[3]));
+                           value_of(parts[3]), work_);
       case Kind::call:
         return call(expression);
       case Kind::filter:
-        return jinja_filter(expression.name, value_of(parts[0]), arguments_of(expression));
+        return jinja_filter(expression.name, value_of(parts[0]), arguments_of(expression), work_);
       case Kind::test:
         return test(expression);
       case Kind::negative:
-        return jinja_operation("-", 0, value_of(parts[0]));
+        return jinja_operation("-", 0, value_of(parts[0]), work_);
       case Kind::inverse:
         return !is_true(value_of(parts[0]));
       case Kind::both: {
@@ -246,7 +254,7 @@ class ChatRenderer {
       case Kind::conditional:
         return value_of(parts[is_true(value_of(parts[0])) ? 1 : 2]);
       case Kind::operation:
-        return jinja_operation(expression.name, value_of(parts[0]), value_of(parts[1]));
+        return jinja_operation(expression.name, value_of(parts[0]), value_of(parts[1]), work_);
     }
     refuse(expression.line, "has an expression of an unknown kind");
   }
@@ -258,14 +266,14 @@ class ChatRenderer {
                           find(tested.name) == nullptr &&
                           std::ranges::find(kFunctions, tested.name) != kFunctions.end();
     if (function && expression.name == "defined") return true;
-    return jinja_test(expression.name, value_of(tested), arguments_of(expression));
+    return jinja_test(expression.name, value_of(tested), arguments_of(expression), work_);
   }
 
   JinjaValue call(const JinjaExpression& expression) {
     const JinjaExpression& callee = expression.parts[0];
     JinjaArguments arguments = arguments_of(expression);
     if (callee.kind == JinjaExpression::Kind::attribute) {
-      return jinja_method(callee.name, value_of(callee.parts[0]), arguments);
+      return jinja_method(callee.name, value_of(callee.parts[0]), arguments, work_);
     }
     const std::string name = callee.kind == JinjaExpression::Kind::name ? callee.name : "";
     const bool one_text = arguments.values.size() == 1 && arguments.values[0].is_string();
@@ -274,10 +282,13 @@ class ChatRenderer {
              "refuses the conversation: " + printable(arguments.values[0].get<std::string>()));
     }
     if (name == "strftime_now" && one_text) return date_now(arguments.values[0].get<std::string>());
-    if (name == "range") return jinja_range(arguments);
+    if (name == "range") return jinja_range(arguments, work_);
     if (name == "namespace" && arguments.values.empty()) {
       JinjaValue space = JinjaValue::object();
-      for (auto& [key, value] : arguments.named) space[key] = std::move(value);
+      for (auto& [key, value] : arguments.named) {
+        work_.charge(steps_of_lookup(space));
+        space[key] = std::move(value);
+      }
       return space;
     }
     refuse(expression.line,
@@ -290,6 +301,7 @@ class ChatRenderer {
 namespace {
 
 std::vector<JinjaNode> parsed_template(const ChatFormat& chat) {
+  if (chat.source.size() > kLongestChatTemplate) throw_failure(kTemplate, "is larger than 1 MiB");
   if (!is_valid_utf8(chat.source)) throw_failure(kTemplate, "is not valid UTF-8");
   return parse_jinja(chat.source, kTemplate);
 }
@@ -302,6 +314,41 @@ std::string repaired_text(const std::string& text) {
 }
 
 }  // namespace
+
+namespace {
+
+// The folder's own file, or one of the cache that has the folder as snapshots/REVISION. The file
+// and the folder have no links in their paths.
+bool belongs_to(const fs::path& folder, const fs::path& file) {
+  if (file.parent_path() == folder.parent_path().parent_path() / "blobs") return true;
+  const fs::path inner = file.lexically_relative(folder);
+  return !inner.empty() && *inner.begin() != ".." && !inner.is_absolute();
+}
+
+}  // namespace
+
+std::string read_template_file(const fs::path& folder, TemplateLink link) {
+  const fs::path path = folder / kChatTemplateFile;
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return read_plain_file(path, kLongestChatTemplate);
+  const std::string target = printable(fs::read_symlink(path, error).string());
+  if (link == TemplateLink::refused) {
+    throw_failure(path.string(),
+                  fmt::format("is a link to {}, and a template is not read through a link", target),
+                  "put a copy of the file in its place");
+  }
+  const fs::path file = fs::canonical(path, error);
+  if (error) {
+    throw_failure(path.string(), fmt::format("is a link to {}, which leads nowhere", target));
+  }
+  const fs::path whole_folder = fs::canonical(folder, error);
+  if (error || !belongs_to(whole_folder, file)) {
+    throw_failure(path.string(),
+                  fmt::format("is a link to {}, outside the folder and its cache", target),
+                  "put a copy of the file in its place");
+  }
+  return read_plain_file(file, kLongestChatTemplate);
+}
 
 void check_chat(const ChatFormat& chat) {
   parsed_template(chat);

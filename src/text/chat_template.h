@@ -3,6 +3,8 @@
 // Qwen, SmolLM and their kind (text/jinja_syntax.h); what goes beyond it is refused with its line.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,21 @@ struct ChatMessage {
   std::string content;
 };
 
-// Throws Error (failure) where the template cannot be read.
+inline constexpr const char* kChatTemplateFile = "chat_template.jinja";
+inline constexpr std::uint64_t kLongestChatTemplate = std::uint64_t{1} << 20;  // bytes
+
+// The template goes into runs and exports, so a link in a stranger's folder could take a file of
+// the user's along.
+enum class TemplateLink : std::uint8_t {
+  refused,  // in a folder that this program wrote
+  inside    // followed to a file in the folder, or in ../../blobs, as Hugging Face's cache has it
+};
+// The text of chat_template.jinja in the folder, 1 MiB at most. Throws Error (failure) for a link
+// that is not followed, and for a file that cannot be read.
+std::string read_template_file(const std::filesystem::path& folder, TemplateLink link);
+
+// Parses the template and renders nothing. Throws Error (failure) where it is larger than 1 MiB or
+// has syntax that is not read here.
 void check_chat(const ChatFormat& chat);
 
 // Up to where the model answers. Throws Error (failure) for what is not computed here, and where

@@ -15,7 +15,6 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kLongestText = std::size_t{1} << 24;
 constexpr std::int64_t kLongestRange = 100'000;
 
 [[noreturn]] void fail(std::string message) {
@@ -35,7 +34,7 @@ std::int64_t number_of_value(const JinjaValue& value, std::string_view what) {
 }
 
 std::string bounded(std::string text) {
-  if (text.size() > kLongestText) fail("writes more than 16 MiB");
+  if (text.size() > kLongestChatText) fail("writes more than 1 MiB");
   return text;
 }
 
@@ -51,53 +50,74 @@ bool is_python_space(char32_t c) {
   return u_isUWhiteSpace(static_cast<UChar32>(c)) || (c >= 0x1C && c <= 0x1F);
 }
 
+// Where the last character of the first `end` bytes begins; end > 0.
+std::size_t begin_of_last(const std::string& text, std::size_t end) {
+  do {
+    --end;
+  } while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U);
+  return end;
+}
+
+// Charges a search of the part, which in the worst case compares all of it at each place.
+void charge_search(const std::string& text, const std::string& part, JinjaWork& work) {
+  const std::uint64_t places = text.size() < part.size() ? 0 : text.size() - part.size() + 1;
+  work.charge(text.size() + places * part.size());
+}
+
 struct Sides {
   bool left = true, right = true;
 };
 
 // As strip() of Python: white space, or the characters of `set`.
 std::string stripped(const std::string& text, const JinjaArguments& arguments, Sides sides,
-                     std::string_view what) {
+                     std::string_view what, JinjaWork& work) {
   const JinjaValue set = arguments.values.empty() ? JinjaValue() : arguments.values[0];
   std::u32string dropped;
-  if (!set.is_null()) {
+  if (set.is_null()) {
+    work.charge(text.size());
+  } else {
     const std::string& characters = text_of_value(set, what);
+    work.charge((text.size() + 1) * (characters.size() + 1));
     for (std::size_t i = 0; i < characters.size();) dropped += next_code_point(characters, i);
   }
-  const auto goes = [&](char32_t c) {
+  const auto goes = [&](std::size_t& at) {
+    const char32_t c = next_code_point(text, at);
     return set.is_null() ? is_python_space(c) : dropped.find(c) != std::u32string::npos;
   };
-  std::vector<std::size_t> ends = {0};  // of characters
-  std::vector<char> leaves;
-  for (std::size_t i = 0; i < text.size();) {
-    leaves.push_back(goes(next_code_point(text, i)) ? 1 : 0);
-    ends.push_back(i);
+  std::size_t begin = 0, end = text.size();
+  for (std::size_t next = 0; sides.left && begin < end && goes(next);) begin = next;
+  while (sides.right && begin < end) {
+    const std::size_t last = begin_of_last(text, end);
+    std::size_t next = last;
+    if (!goes(next)) break;
+    end = last;
   }
-  std::size_t begin = 0, end = leaves.size();
-  while (sides.left && begin < end && leaves[begin] != 0) ++begin;
-  while (sides.right && end > begin && leaves[end - 1] != 0) --end;
-  return text.substr(ends[begin], ends[end] - ends[begin]);
+  return text.substr(begin, end - begin);
 }
 
-std::string in_case(const std::string& text, bool upper) {
+std::string in_case(const std::string& text, bool upper, JinjaWork& work) {
+  constexpr std::uint64_t kStepsOfByte = 16;  // two conversions and a look into tables
+  work.charge(text.size() * kStepsOfByte);
   auto whole = icu::UnicodeString::fromUTF8(text);
   std::string result;
   (upper ? whole.toUpper(icu::Locale::getRoot()) : whole.toLower(icu::Locale::getRoot()))
       .toUTF8String(result);
-  return result;
+  return bounded(std::move(result));
 }
 
-std::string capitalized(const std::string& text) {
+std::string capitalized(const std::string& text, JinjaWork& work) {
   std::size_t first = 0;
   if (!text.empty()) next_code_point(text, first);
-  return in_case(text.substr(0, first), true) + in_case(text.substr(first), false);
+  return in_case(text.substr(0, first), true, work) + in_case(text.substr(first), false, work);
 }
 
-std::string with_replacements(const std::string& text, const JinjaArguments& arguments) {
+std::string with_replacements(const std::string& text, const JinjaArguments& arguments,
+                              JinjaWork& work) {
   if (arguments.values.size() != 2) fail("replace wants two texts");
   const std::string& from = text_of_value(arguments.values[0], "replace");
   const std::string& to = text_of_value(arguments.values[1], "replace");
   if (from.empty()) fail("replace wants a text to replace");
+  charge_search(text, from, work);
   std::string result;
   std::size_t done = 0;
   for (std::size_t at = 0; (at = text.find(from, done)) != std::string::npos;) {
@@ -105,10 +125,11 @@ std::string with_replacements(const std::string& text, const JinjaArguments& arg
     result = bounded(std::move(result) + to);
     done = at + from.size();
   }
-  return result.append(text, done);
+  return bounded(std::move(result.append(text, done)));
 }
 
-JinjaValue split_text(const std::string& text, const JinjaArguments& arguments) {
+JinjaValue split_text(const std::string& text, const JinjaArguments& arguments, JinjaWork& work) {
+  work.charge(text.size());
   JinjaValue parts = JinjaValue::array();
   if (arguments.values.empty()) {
     std::string part;
@@ -116,17 +137,22 @@ JinjaValue split_text(const std::string& text, const JinjaArguments& arguments) 
       const std::size_t begin = i;
       const bool space = is_python_space(next_code_point(text, i));
       if (!space) part.append(text, begin, i - begin);
-      if ((space || i == text.size()) && !part.empty()) parts.push_back(std::exchange(part, ""));
+      if ((space || i == text.size()) && !part.empty()) {
+        work.charge(kStepsOfValue);
+        parts.push_back(std::exchange(part, ""));
+      }
     }
     return parts;
   }
   const std::string& separator = text_of_value(arguments.values[0], "split");
   if (separator.empty()) fail("split wants a text to split at");
+  charge_search(text, separator, work);
   const std::int64_t most =
       arguments.values.size() > 1 ? number_of_value(arguments.values[1], "split") : -1;
   std::size_t done = 0;
   for (std::size_t at = 0; (most < 0 || std::ssize(parts) < most) &&
                            (at = text.find(separator, done)) != std::string::npos;) {
+    work.charge(kStepsOfValue);
     parts.push_back(text.substr(done, at - done));
     done = at + separator.size();
   }
@@ -134,21 +160,29 @@ JinjaValue split_text(const std::string& text, const JinjaArguments& arguments) 
   return parts;
 }
 
-// As json.dumps(value, ensure_ascii=False) of Python.
-std::string as_json(const JinjaValue& value) {
-  std::string text;
+// As json.dumps(value, ensure_ascii=False) of Python, appended to the text.
+void append_json(const JinjaValue& value, std::string& text) {
   if (value.is_array()) {
-    for (const JinjaValue& entry : value) text += (text.empty() ? "" : ", ") + as_json(entry);
-    return "[" + text + "]";
-  }
-  if (value.is_object()) {
-    for (const auto& [name, entry] : value.items()) {
-      text += (text.empty() ? "" : ", ") + JinjaValue(name).dump() + ": " + as_json(entry);
+    text += '[';
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) text += ", ";
+      append_json(value[i], text);
     }
-    return "{" + text + "}";
+    text += ']';
+  } else if (value.is_object()) {
+    text += '{';
+    const char* between = "";
+    for (const auto& [name, entry] : value.items()) {
+      text += std::exchange(between, ", ") + JinjaValue(name).dump() + ": ";
+      append_json(entry, text);
+    }
+    text += '}';
+  } else if (is_undefined(value)) {
+    fail("tojson of an undefined value");
+  } else {
+    text += value.dump();
   }
-  if (is_undefined(value)) fail("tojson of an undefined value");
-  return value.dump();
+  if (text.size() > kLongestChatText) fail("writes more than 1 MiB");
 }
 
 JinjaValue items_of(const JinjaValue& value) {
@@ -163,11 +197,14 @@ bool are_equal(const JinjaValue& left, const JinjaValue& right) {
   return left == right;
 }
 
-bool holds_value(const JinjaValue& whole, const JinjaValue& part) {
+bool holds_value(const JinjaValue& whole, const JinjaValue& part, JinjaWork& work) {
   if (whole.is_string()) {
-    return whole.get_ref<const std::string&>().find(text_of_value(part, "in a text")) !=
-           std::string::npos;
+    const auto& text = whole.get_ref<const std::string&>();
+    const std::string& wanted = text_of_value(part, "in a text");
+    charge_search(text, wanted, work);
+    return text.find(wanted) != std::string::npos;
   }
+  work.charge(steps_of_value(whole));
   if (whole.is_object()) return part.is_string() && whole.contains(part.get<std::string>());
   if (!whole.is_array()) fail(fmt::format("\"in\" of {}", kind_of_value(whole)));
   return std::ranges::any_of(whole, [&](const auto& entry) { return are_equal(entry, part); });
@@ -244,6 +281,27 @@ std::string kind_of_value(const JinjaValue& value) {
   return value.is_array() ? "a list" : "a mapping";
 }
 
+void JinjaWork::charge(std::uint64_t steps) {
+  if (steps > left_) fail("takes too many steps");
+  left_ -= steps;
+}
+
+std::uint64_t steps_of_value(const JinjaValue& value) {
+  std::uint64_t steps = kStepsOfValue;
+  if (value.is_string()) {
+    steps += value.get_ref<const std::string&>().size();
+  } else if (value.is_structured()) {
+    for (const JinjaValue& entry : value) steps += steps_of_value(entry);
+  }
+  // The names of a mapping are texts too.
+  return value.is_object() ? steps + value.size() * kStepsOfValue : steps;
+}
+
+std::uint64_t steps_of_lookup(const JinjaValue& mapping) {
+  constexpr std::uint64_t kStepsOfName = 16;
+  return (mapping.size() + 1) * kStepsOfName;
+}
+
 std::string written_value(const JinjaValue& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return value.dump();
@@ -253,11 +311,11 @@ std::string written_value(const JinjaValue& value) {
   fail(fmt::format("writes {} as text", kind_of_value(value)));
 }
 
-JinjaValue jinja_operation(const std::string& name, const JinjaValue& left,
-                           const JinjaValue& right) {
+JinjaValue jinja_operation(const std::string& name, const JinjaValue& left, const JinjaValue& right,
+                           JinjaWork& work) {
   if (name == "==") return are_equal(left, right);
   if (name == "!=") return !are_equal(left, right);
-  if (name == "in") return holds_value(right, left);
+  if (name == "in") return holds_value(right, left, work);
   if (name == "<") return is_less(left, right);
   if (name == ">") return is_less(right, left);
   if (name == "<=") return !is_less(right, left);
@@ -280,21 +338,25 @@ JinjaValue jinja_operation(const std::string& name, const JinjaValue& left,
 }
 
 JinjaValue jinja_filter(const std::string& name, const JinjaValue& value,
-                        const JinjaArguments& arguments) {
-  if (name == "trim") return stripped(written_value(value), arguments, {}, "trim");
+                        const JinjaArguments& arguments, JinjaWork& work) {
+  if (name == "trim") return stripped(written_value(value), arguments, {}, "trim", work);
   if (name == "length" || name == "count") return length_of(value, name);
   if (name == "tojson") {
     if (!arguments.values.empty() || !arguments.named.empty()) {
       fail("has arguments of tojson, which are not computed here");
     }
-    return bounded(as_json(value));
+    std::string text;
+    append_json(value, text);
+    return text;
   }
-  if (name == "upper" || name == "lower") return in_case(written_value(value), name == "upper");
-  if (name == "capitalize") return capitalized(written_value(value));
+  if (name == "upper" || name == "lower") {
+    return in_case(written_value(value), name == "upper", work);
+  }
+  if (name == "capitalize") return capitalized(written_value(value), work);
   if (name == "string") return written_value(value);
   if (name == "safe") return value;
   if (name == "join") return joined(value, arguments);
-  if (name == "replace") return with_replacements(written_value(value), arguments);
+  if (name == "replace") return with_replacements(written_value(value), arguments, work);
   if (name == "items") return is_undefined(value) ? JinjaValue::array() : items_of(value);
   if (name == "list" && value.is_array()) return value;
   if ((name == "first" || name == "last") && value.is_array()) {
@@ -313,7 +375,8 @@ JinjaValue jinja_filter(const std::string& name, const JinjaValue& value,
                    kind_of_value(value)));
 }
 
-bool jinja_test(const std::string& name, const JinjaValue& value, const JinjaArguments& arguments) {
+bool jinja_test(const std::string& name, const JinjaValue& value, const JinjaArguments& arguments,
+                JinjaWork& work) {
   if (name == "defined") return !is_undefined(value);
   if (name == "undefined") return is_undefined(value);
   if (name == "none") return value.is_null();
@@ -330,31 +393,31 @@ bool jinja_test(const std::string& name, const JinjaValue& value, const JinjaArg
   const bool one = arguments.values.size() == 1;
   if (one && (name == "equalto" || name == "eq")) return are_equal(value, arguments.values[0]);
   if (one && name == "ne") return !are_equal(value, arguments.values[0]);
-  if (one && name == "in") return holds_value(arguments.values[0], value);
+  if (one && name == "in") return holds_value(arguments.values[0], value, work);
   fail(fmt::format("has the test {}, which is not computed here", printable(name)));
 }
 
 JinjaValue jinja_method(const std::string& name, const JinjaValue& value,
-                        const JinjaArguments& arguments) {
+                        const JinjaArguments& arguments, JinjaWork& work) {
   if (!arguments.named.empty()) fail(fmt::format("calls {} with names", printable(name)));
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     const bool one = arguments.values.size() == 1;
-    if (name == "strip") return stripped(text, arguments, {}, name);
-    if (name == "lstrip") return stripped(text, arguments, {.right = false}, name);
-    if (name == "rstrip") return stripped(text, arguments, {.left = false}, name);
+    if (name == "strip") return stripped(text, arguments, {}, name, work);
+    if (name == "lstrip") return stripped(text, arguments, {.right = false}, name, work);
+    if (name == "rstrip") return stripped(text, arguments, {.left = false}, name, work);
     if (one && name == "startswith")
       return text.starts_with(text_of_value(arguments.values[0], name));
     if (one && name == "endswith") return text.ends_with(text_of_value(arguments.values[0], name));
-    if (name == "split") return split_text(text, arguments);
-    if (name == "replace") return with_replacements(text, arguments);
-    if (name == "upper" || name == "lower") return in_case(text, name == "upper");
-    if (name == "capitalize") return capitalized(text);
+    if (name == "split") return split_text(text, arguments, work);
+    if (name == "replace") return with_replacements(text, arguments, work);
+    if (name == "upper" || name == "lower") return in_case(text, name == "upper", work);
+    if (name == "capitalize") return capitalized(text, work);
   }
   if (value.is_object()) {
     if (name == "items") return items_of(value);
     if (name == "get" && !arguments.values.empty()) {
-      const JinjaValue found = jinja_item(value, arguments.values[0]);
+      const JinjaValue found = jinja_item(value, arguments.values[0], work);
       if (!is_undefined(found)) return found;
       return arguments.values.size() > 1 ? arguments.values[1] : JinjaValue();
     }
@@ -363,48 +426,77 @@ JinjaValue jinja_method(const std::string& name, const JinjaValue& value,
                    kind_of_value(value)));
 }
 
-JinjaValue jinja_item(const JinjaValue& value, const JinjaValue& index) {
+namespace {
+
+// Where the character of this number begins; the text's size where it has fewer. The number counts
+// from the end where it is below 0; then npos where the text has fewer.
+std::size_t place_of_character(const std::string& text, std::int64_t number) {
+  if (number < 0) {
+    std::size_t at = text.size();
+    for (; number < 0; ++number) {
+      if (at == 0) return std::string::npos;
+      at = begin_of_last(text, at);
+    }
+    return at;
+  }
+  std::size_t at = 0;
+  for (; number > 0 && at < text.size(); --number) next_code_point(text, at);
+  return at;
+}
+
+std::string with_reversed_characters(const std::string& text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t end = text.size(); end > 0;) {
+    const std::size_t begin = begin_of_last(text, end);
+    result.append(text, begin, end - begin);
+    end = begin;
+  }
+  return result;
+}
+
+}  // namespace
+
+JinjaValue jinja_item(const JinjaValue& value, const JinjaValue& index, JinjaWork& work) {
   const JinjaValue none(JinjaValue::value_t::discarded);
   if (value.is_object() && index.is_string()) {
-    const auto found = value.find(index.get<std::string>());
-    return found == value.end() ? none : *found;
+    work.charge(steps_of_lookup(value));
+    const auto found = value.find(index.get_ref<const std::string&>());
+    if (found == value.end()) return none;
+    work.charge(steps_of_value(*found));
+    return *found;
   }
   if (value.is_array() && index.is_number_integer()) {
     const auto size = std::ssize(value);
     auto at = index.get<std::int64_t>();
     if (at < 0) at += size;
-    return at >= 0 && at < size ? value[static_cast<std::size_t>(at)] : none;
+    if (at < 0 || at >= size) return none;
+    const JinjaValue& found = value[static_cast<std::size_t>(at)];
+    work.charge(steps_of_value(found));
+    return found;
   }
   if (value.is_string() && index.is_number_integer()) {
-    const JinjaValue letter = jinja_slice(value, index, nullptr, nullptr);
-    const std::string& text = letter.get_ref<const std::string&>();
-    std::size_t end = 0;
-    if (text.empty()) return none;
+    const auto& text = value.get_ref<const std::string&>();
+    work.charge(text.size());
+    const std::size_t begin = place_of_character(text, index.get<std::int64_t>());
+    if (begin >= text.size()) return none;
+    std::size_t end = begin;
     next_code_point(text, end);
-    return text.substr(0, end);
+    return text.substr(begin, end - begin);
   }
   if (is_undefined(value)) fail("looks into an undefined value");
   return none;
 }
 
 JinjaValue jinja_slice(const JinjaValue& value, const JinjaValue& begin, const JinjaValue& end,
-                       const JinjaValue& step) {
+                       const JinjaValue& step, JinjaWork& work) {
   const std::int64_t by = step.is_null() ? 1 : number_of_value(step, "a slice");
   if (by != 1 && by != -1) fail("has a slice with a step other than 1 and -1");
-  std::vector<JinjaValue> entries;
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    for (std::size_t i = 0; i < text.size();) {
-      const std::size_t first = i;
-      next_code_point(text, i);
-      entries.emplace_back(text.substr(first, i - first));
-    }
-  } else if (value.is_array()) {
-    entries.assign(value.begin(), value.end());
-  } else {
+  if (!value.is_string() && !value.is_array()) {
     fail(fmt::format("has a slice of {}", kind_of_value(value)));
   }
-  const auto size = std::ssize(entries);
+  work.charge(2 * steps_of_value(value));
+  const std::int64_t size = length_of(value, "a slice");
   const auto bound = [&](const JinjaValue& given, std::int64_t otherwise) {
     if (given.is_null()) return otherwise;
     auto at = number_of_value(given, "a slice");
@@ -412,18 +504,23 @@ JinjaValue jinja_slice(const JinjaValue& value, const JinjaValue& begin, const J
     return std::min(at, by > 0 ? size : size - 1);
   };
   const std::int64_t last = bound(end, by > 0 ? size : -1);
-  std::vector<JinjaValue> taken;
-  for (std::int64_t i = bound(begin, by > 0 ? 0 : size - 1); by > 0 ? i < last : i > last;
-       i += by) {
-    taken.push_back(entries[static_cast<std::size_t>(i)]);
+  const std::int64_t first = bound(begin, by > 0 ? 0 : size - 1);
+  // The same entries in their order: from `low` to before `high`.
+  const std::int64_t low = by > 0 ? first : last + 1;
+  const std::int64_t high = std::max(low, by > 0 ? last : first + 1);
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const std::size_t from = place_of_character(text, low);
+    const std::string taken = text.substr(from, place_of_character(text, high) - from);
+    return by > 0 ? taken : with_reversed_characters(taken);
   }
-  if (value.is_array()) return JinjaValue(taken);
-  std::string text;
-  for (const JinjaValue& letter : taken) text += letter.get_ref<const std::string&>();
-  return text;
+  JinjaValue taken = JinjaValue::array();
+  for (std::int64_t i = low; i < high; ++i) taken.push_back(value[static_cast<std::size_t>(i)]);
+  if (by < 0) std::reverse(taken.begin(), taken.end());
+  return taken;
 }
 
-JinjaValue jinja_range(const JinjaArguments& arguments) {
+JinjaValue jinja_range(const JinjaArguments& arguments, JinjaWork& work) {
   const std::size_t count = arguments.values.size();
   if (count == 0 || count > 2) fail("range wants one number or two");
   const std::int64_t begin = count == 1 ? 0 : number_of_value(arguments.values[0], "range");
@@ -431,6 +528,7 @@ JinjaValue jinja_range(const JinjaArguments& arguments) {
   JinjaValue list = JinjaValue::array();
   for (std::int64_t i = begin; i < end; ++i) {
     if (std::ssize(list) >= kLongestRange) fail("has a range that is too long");
+    work.charge(kStepsOfValue);
     list.push_back(i);
   }
   return list;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <utility>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -109,8 +110,12 @@ class JinjaParser {
 
   // Up to a statement of one of these names, which is left, or the end.
   std::vector<JinjaNode> read_body(std::initializer_list<std::string_view> ends) {
-    const Deeper deeper(*this);
     std::vector<JinjaNode> nodes;
+    append_body(nodes, ends);
+    return nodes;
+  }
+  void append_body(std::vector<JinjaNode>& nodes, std::initializer_list<std::string_view> ends) {
+    const Deeper deeper(*this);
     while (now().kind != TokenKind::end && !at_statement(ends)) {
       if (now().kind == TokenKind::text) {
         nodes.push_back({.text = now().text});
@@ -128,7 +133,6 @@ class JinjaParser {
         read_statement(nodes);
       }
     }
-    return nodes;
   }
 
   void read_statement(std::vector<JinjaNode>& nodes) {
@@ -143,7 +147,7 @@ class JinjaParser {
       nodes.push_back(read_set(line));
     } else if (name == "generation") {  // marks what a model wrote: nothing to a text
       expect_end();
-      for (JinjaNode& node : read_body({"endgeneration"})) nodes.push_back(std::move(node));
+      append_body(nodes, {"endgeneration"});
       expect_statement("endgeneration", "generation");
       expect_end();
     } else if (name.starts_with("end") || name == "else" || name == "elif") {
@@ -209,12 +213,18 @@ class JinjaParser {
     return node;
   }
 
-  JinjaExpression made(Syntax kind, int line, std::vector<JinjaExpression> parts,
-                       std::string name = "") const {
-    JinjaExpression result = {
-        .kind = kind, .line = line, .name = std::move(name), .parts = std::move(parts)};
+  // Moves the parts: an initializer list would copy the tree of a long row at each operation.
+  template <class... Parts>
+  JinjaExpression made_with_name(Syntax kind, int line, std::string name, Parts&&... parts) const {
+    JinjaExpression result = {.kind = kind, .line = line, .name = std::move(name)};
+    result.parts.reserve(sizeof...(parts));
+    (result.parts.push_back(std::forward<Parts>(parts)), ...);
     measure(result);
     return result;
+  }
+  template <class... Parts>
+  JinjaExpression made(Syntax kind, int line, Parts&&... parts) const {
+    return made_with_name(kind, line, "", std::forward<Parts>(parts)...);
   }
   // A long row of operations is as deep a tree as brackets.
   void measure(JinjaExpression& expression) const {
@@ -240,8 +250,8 @@ class JinjaParser {
     JinjaExpression otherwise = take_word("else")
                                     ? read_expression()
                                     : literal(JinjaValue(JinjaValue::value_t::discarded), line);
-    return made(Syntax::conditional, line,
-                {std::move(condition), std::move(value), std::move(otherwise)});
+    return made(Syntax::conditional, line, std::move(condition), std::move(value),
+                std::move(otherwise));
   }
 
   JinjaExpression read_either() {
@@ -249,7 +259,7 @@ class JinjaParser {
     while (is(TokenKind::name, "or")) {
       const int line = now().line;
       advance();
-      left = made(Syntax::either, line, {std::move(left), read_both()});
+      left = made(Syntax::either, line, std::move(left), read_both());
     }
     return left;
   }
@@ -258,14 +268,14 @@ class JinjaParser {
     while (is(TokenKind::name, "and")) {
       const int line = now().line;
       advance();
-      left = made(Syntax::both, line, {std::move(left), read_inverse()});
+      left = made(Syntax::both, line, std::move(left), read_inverse());
     }
     return left;
   }
   JinjaExpression read_inverse() {
     const Deeper deeper(*this);
     const int line = now().line;
-    if (take_word("not")) return made(Syntax::inverse, line, {read_inverse()});
+    if (take_word("not")) return made(Syntax::inverse, line, read_inverse());
     return read_comparison();
   }
 
@@ -283,8 +293,8 @@ class JinjaParser {
     if (operation.empty()) return left;
     advance();
     JinjaExpression result =
-        made(Syntax::operation, line, {std::move(left), read_sum()}, std::move(operation));
-    if (inverted) result = made(Syntax::inverse, line, {std::move(result)});
+        made_with_name(Syntax::operation, line, std::move(operation), std::move(left), read_sum());
+    if (inverted) result = made(Syntax::inverse, line, std::move(result));
     for (const std::string_view name : {"==", "!=", "<", "<=", ">", ">="}) {
       if (is(TokenKind::symbol, name)) refuse("compares three values at once");
     }
@@ -298,7 +308,7 @@ class JinjaParser {
       const int line = now().line;
       std::string name = now().text;
       advance();
-      left = made(Syntax::operation, line, {std::move(left), next()}, std::move(name));
+      left = made_with_name(Syntax::operation, line, std::move(name), std::move(left), next());
     }
     return left;
   }
@@ -314,7 +324,7 @@ class JinjaParser {
   JinjaExpression read_signed() {
     const Deeper deeper(*this);
     const int line = now().line;
-    if (take_symbol("-")) return made(Syntax::negative, line, {read_signed()});
+    if (take_symbol("-")) return made(Syntax::negative, line, read_signed());
     if (take_symbol("+")) return read_signed();
     JinjaExpression value = read_postfixes(read_primary(), /*filters=*/true);
     return value;
@@ -351,7 +361,7 @@ class JinjaParser {
       return inner;
     }
     if (take_symbol("[")) {
-      JinjaExpression list = made(Syntax::list, line, {});
+      JinjaExpression list = made(Syntax::list, line);
       while (!take_symbol("]")) {
         list.parts.push_back(read_expression());
         if (!is(TokenKind::symbol, "]")) expect_symbol(",");
@@ -369,19 +379,20 @@ class JinjaParser {
       if (take_symbol(".")) {
         if (now().kind == TokenKind::number) {
           JinjaExpression index = read_primary();
-          value = made(Syntax::item, line, {std::move(value), std::move(index)});
+          value = made(Syntax::item, line, std::move(value), std::move(index));
         } else {
           std::string name = expect_name();
-          value = made(Syntax::attribute, line, {std::move(value)}, std::move(name));
+          value = made_with_name(Syntax::attribute, line, std::move(name), std::move(value));
         }
       } else if (take_symbol("[")) {
         value = read_subscript(std::move(value), line);
       } else if (take_symbol("(")) {
-        JinjaExpression call = made(Syntax::call, line, {std::move(value)});
+        JinjaExpression call = made(Syntax::call, line, std::move(value));
         read_arguments(call);
         value = std::move(call);
       } else if (filters && take_symbol("|")) {
-        JinjaExpression filter = made(Syntax::filter, line, {std::move(value)}, expect_name());
+        JinjaExpression filter =
+            made_with_name(Syntax::filter, line, expect_name(), std::move(value));
         if (take_symbol("(")) read_arguments(filter);
         value = std::move(filter);
       } else if (filters && take_word("is")) {
@@ -395,14 +406,14 @@ class JinjaParser {
   // Behind "is": a test, with an argument in brackets or without.
   JinjaExpression read_test(JinjaExpression value, int line) {
     const bool inverted = take_word("not");
-    JinjaExpression test = made(Syntax::test, line, {std::move(value)}, expect_name());
+    JinjaExpression test = made_with_name(Syntax::test, line, expect_name(), std::move(value));
     if (take_symbol("(")) {
       read_arguments(test);
     } else if (now().kind == TokenKind::string || now().kind == TokenKind::number) {
       test.parts.push_back(read_primary());
       measure(test);
     }
-    return inverted ? made(Syntax::inverse, line, {std::move(test)}) : test;
+    return inverted ? made(Syntax::inverse, line, std::move(test)) : test;
   }
 
   // Behind "[".
@@ -422,10 +433,9 @@ class JinjaParser {
     }
     if (colons == 0 && !given) refuse("has an empty subscript");
     advance();
-    if (colons == 0) return made(Syntax::item, line, {std::move(value), std::move(bounds[0])});
-    return made(
-        Syntax::slice, line,
-        {std::move(value), std::move(bounds[0]), std::move(bounds[1]), std::move(bounds[2])});
+    if (colons == 0) return made(Syntax::item, line, std::move(value), std::move(bounds[0]));
+    return made(Syntax::slice, line, std::move(value), std::move(bounds[0]), std::move(bounds[1]),
+                std::move(bounds[2]));
   }
 
   // Behind "(", up to its end.

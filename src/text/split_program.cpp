@@ -4,6 +4,7 @@
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@ namespace {
 constexpr int kAnyCount = std::numeric_limits<int>::max();
 constexpr int kMostNesting = 4;
 constexpr std::size_t kMostNodes = 10'000;
+constexpr std::size_t kMostParts = 10'000;  // single characters, ranges and escapes of all classes
 
 std::optional<std::uint32_t> categories_named(std::string_view name) {
   struct Category {
@@ -68,6 +70,7 @@ class PatternReader {
   std::vector<PatternNode>& nodes_;
   std::vector<CharacterClass>& sets_;
   std::size_t position_ = 0;
+  std::size_t parts_ = 0;  // of the classes in sets_
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw_failure(location_,
@@ -89,6 +92,12 @@ class PatternReader {
     if (nodes_.size() >= kMostNodes) refuse("too many parts");
     nodes_.push_back(std::move(node));
     return static_cast<int>(nodes_.size()) - 1;
+  }
+
+  void count_part() {
+    if (++parts_ > kMostParts) {
+      refuse(fmt::format("more than {} characters, ranges and escapes", kMostParts));
+    }
   }
 
   // Alternatives up to a ")" or the end; each goes on at `next`.
@@ -146,10 +155,11 @@ class PatternReader {
       if (at("?")) refuse("a group of another kind");
       item.group = position_;
       // The nodes of this first reading end at kAccept and are dropped: what follows is not known.
-      const std::size_t nodes = nodes_.size(), sets = sets_.size();
+      const std::size_t nodes = nodes_.size(), sets = sets_.size(), parts = parts_;
       read_choice(kAccept, item.folded, depth + 1);
       nodes_.resize(nodes);
       sets_.erase(sets_.begin() + static_cast<std::ptrdiff_t>(sets), sets_.end());
+      parts_ = parts;
     }
     if (!take(")")) refuse("an unmatched \"(\"");
   }
@@ -206,6 +216,7 @@ class PatternReader {
       if (at(other)) refuse(printable(other));
     }
     if (take("[")) return read_brackets(folded);
+    count_part();
     if (take("\\")) {
       const ClassPart part = read_escape();
       return CharacterClass({part}, false, folded && part.first == part.last);
@@ -226,6 +237,7 @@ class PatternReader {
     std::vector<ClassPart> parts;
     while (!take("]")) {
       if (at("[") || at("&&")) refuse("a class inside of a class");
+      count_part();
       ClassPart part;
       if (take("\\")) {
         part = read_escape();
@@ -245,7 +257,7 @@ class PatternReader {
       parts.push_back(part);
     }
     if (parts.empty()) refuse("an empty class");
-    return CharacterClass(std::move(parts), negated, false);
+    return CharacterClass(parts, negated, false);
   }
 
   ClassPart read_escape() {
@@ -291,15 +303,22 @@ class PatternReader {
     return {.categories = *categories, .negated = negated};
   }
 
-  bool matches_nothing(int number) const {
-    if (number == kAccept) return true;
-    const PatternNode& node = nodes_[static_cast<std::size_t>(number)];
-    if (node.kind == PatternNode::Kind::choice) {
-      return std::any_of(node.parts.begin(), node.parts.end(),
-                         [this](int part) { return matches_nothing(part); });
+  // One pass over the nodes is enough: a node follows all nodes that it leads to.
+  bool matches_nothing(int start) const {
+    std::vector<bool> found(nodes_.size());
+    const auto known = [&](int number) {
+      return number == kAccept || found[static_cast<std::size_t>(number)];
+    };
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const PatternNode& node = nodes_[i];
+      if (node.kind == PatternNode::Kind::choice) {
+        found[i] = std::ranges::any_of(node.parts, known);
+      } else {
+        const bool takes = node.kind == PatternNode::Kind::characters && node.least > 0;
+        found[i] = !takes && known(node.next);
+      }
     }
-    if (node.kind == PatternNode::Kind::characters && node.least > 0) return false;
-    return matches_nothing(node.next);
+    return known(start);
   }
 };
 
@@ -311,8 +330,25 @@ bool ClassPart::contains(char32_t c) const {
   return inside != negated;
 }
 
-CharacterClass::CharacterClass(std::vector<ClassPart> parts, bool negated, bool folded)
-    : parts_(std::move(parts)), negated_(negated), folded_(folded) {
+CharacterClass::CharacterClass(const std::vector<ClassPart>& parts, bool negated, bool folded)
+    : negated_(negated), folded_(folded) {
+  for (const ClassPart& part : parts) {
+    if (part.is_range()) {
+      ranges_.push_back({.first = part.first, .last = part.last});
+    } else if (std::ranges::find(escapes_, part) == escapes_.end()) {
+      escapes_.push_back(part);
+    }
+  }
+  std::ranges::sort(ranges_, {}, &Range::first);
+  std::size_t kept = 0;
+  for (const Range& range : ranges_) {
+    if (kept > 0 && range.first <= ranges_[kept - 1].last) {
+      ranges_[kept - 1].last = std::max(ranges_[kept - 1].last, range.last);
+    } else {
+      ranges_[kept++] = range;
+    }
+  }
+  ranges_.resize(kept);
   for (std::size_t c = 0; c < ascii_.size(); ++c) ascii_[c] = look_up(static_cast<char32_t>(c));
 }
 
@@ -320,8 +356,10 @@ bool CharacterClass::look_up(char32_t c) const {
   if (folded_) {
     c = static_cast<char32_t>(u_foldCase(static_cast<UChar32>(c), U_FOLD_CASE_DEFAULT));
   }
+  const auto behind = std::ranges::upper_bound(ranges_, c, {}, &Range::first);
   const bool inside =
-      std::any_of(parts_.begin(), parts_.end(), [c](const auto& part) { return part.contains(c); });
+      (behind != ranges_.begin() && c <= std::prev(behind)->last) ||
+      std::ranges::any_of(escapes_, [c](const auto& part) { return part.contains(c); });
   return inside != negated_;
 }
 

@@ -19,16 +19,23 @@ struct ClassPart {
   bool negated = false;
 
   bool contains(char32_t c) const;
+  bool is_range() const { return first <= last && categories == 0 && !space && !negated; }
+  bool operator==(const ClassPart&) const = default;
 };
 
-// A set of characters, of which those below 128 are looked up in a table.
+// A set of characters. Those below 128 are looked up in a table, others in sorted ranges and in
+// the few different escapes there are.
 class CharacterClass {
  public:
-  CharacterClass(std::vector<ClassPart> parts, bool negated, bool folded);
+  CharacterClass(const std::vector<ClassPart>& parts, bool negated, bool folded);
   bool contains(char32_t c) const { return c < ascii_.size() ? ascii_[c] : look_up(c); }
 
  private:
-  std::vector<ClassPart> parts_;
+  struct Range {
+    char32_t first, last;
+  };
+  std::vector<Range> ranges_;       // sorted; none overlaps another
+  std::vector<ClassPart> escapes_;  // parts that are no range, each once
   bool negated_;
   bool folded_;  // case does not matter; only of single characters
   std::array<bool, 128> ascii_{};

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "config/tokenizer_settings.h"
 
 namespace roformer {
@@ -124,7 +125,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 // Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, where there is
 // one, the chat template (chat_template.jinja) into a folder,
 // and opens a tokenizer from such a folder. Every field is checked; Error names the file.
-void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
+void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& folder);
 // Every name that it writes, of whatever kind.
 std::vector<std::string> saved_tokenizer_names();
 // True where save_tokenizer wrote the folder and nothing else is in it.

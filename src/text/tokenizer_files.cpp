@@ -15,6 +15,7 @@
 #include "text/byte_level_tokenizer.h"
 #include "text/byte_tokenizer.h"
 #include "text/character_tokenizer.h"
+#include "text/chat_template.h"
 #include "text/id_tokenizer.h"
 #include "text/marian_tokenizer.h"
 #include "text/model_folder.h"
@@ -29,7 +30,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDescriptionFile = "tokenizer.json";
-constexpr const char* kChatFile = "chat_template.jinja";
 constexpr const char* kFormat = "roformer tokenizer";
 constexpr int kVersion = 1;
 
@@ -231,14 +231,13 @@ std::string Tokenizer::file_name_of(TokenizerKind kind) {
 }
 
 std::vector<std::string> saved_tokenizer_names() {
-  std::vector<std::string> names{kDescriptionFile, kChatFile};
+  std::vector<std::string> names{kDescriptionFile, kChatTemplateFile};
   for (const ModelFile& file : kModelFiles) names.emplace_back(file.name);
   return names;
 }
 
-void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
-  make_directories(folder);
-  const InnerPath place = InnerPath::named(folder);
+void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
+  place.make_folder();
   if (!tokenizer.file_name().empty()) {
     write_file_atomically(place / tokenizer.file_name(), tokenizer.file_contents());
   }
@@ -252,7 +251,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
       {"fingerprint", hexadecimal(tokenizer.fingerprint())},
   };
   if (const ChatFormat& chat = tokenizer.chat(); !chat.source.empty()) {
-    write_file_atomically(place / kChatFile, chat.source);
+    write_file_atomically(place / kChatTemplateFile, chat.source);
     description["chat"] = {{"bos_token", chat.begin}, {"eos_token", chat.end}};
   }
   write_file_atomically(place / kDescriptionFile, description.dump(2) + "\n");
@@ -263,7 +262,7 @@ bool holds_only_tokenizer(const fs::path& folder) {
     const Description description = read_description(folder / kDescriptionFile);
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const fs::path name = entry.path().filename();
-      const bool chat = description.chat && name == kChatFile;
+      const bool chat = description.chat && name == kChatTemplateFile;
       if (name != kDescriptionFile && name != description.file && !chat) return false;
     }
     return true;
@@ -304,7 +303,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   }
   if (description.chat) {
     ChatFormat chat = *description.chat;
-    chat.source = read_file(folder / kChatFile, kLargestDescription);
+    chat.source = read_template_file(folder, TemplateLink::refused);
     tokenizer->set_chat(std::move(chat));
   }
   return tokenizer;

@@ -17,11 +17,8 @@ constexpr const char* kTarget = "target";
 }  // namespace
 
 void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
-                                 const fs::path& folder) {
+                                 const InnerPath& folder) {
   if (&tokenizers.source == &tokenizers.target) return save_tokenizer(tokenizers.target, folder);
-  for (const char* const name : {kSource, kTarget}) {
-    (InnerPath::named(folder) / name).make_folder();
-  }
   save_tokenizer(tokenizers.source, folder / kSource);
   save_tokenizer(tokenizers.target, folder / kTarget);
 }

@@ -14,7 +14,7 @@ struct TranslationTokenizersView {
   const Tokenizer& target;  // the same object for a joint vocabulary
 };
 void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
-                                 const std::filesystem::path& folder);
+                                 const InnerPath& folder);
 
 struct TranslationTokenizers {
   std::shared_ptr<const Tokenizer> source, target;

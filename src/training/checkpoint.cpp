@@ -198,8 +198,8 @@ void check_manifest(const fs::path& checkpoint, bool with_optimizer) {
 }
 
 void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
-                      const std::function<void(const fs::path&)>& add_tensors,
-                      const std::function<void(const fs::path&)>& add_files) {
+                      const std::function<void(const InnerPath&)>& add_tensors,
+                      const std::function<void(const InnerPath&)>& add_files) {
   checkpoints.make_folder();
   const std::string name = fmt::format("{}{:08}", kPrefix, state.consumed.steps);
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
@@ -231,8 +231,8 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
 
 void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
-                     const std::function<void(const fs::path&)>& add_files) {
-  const auto add_tensors = [&](const fs::path& folder) {
+                     const std::function<void(const InnerPath&)>& add_files) {
+  const auto add_tensors = [&](const InnerPath& folder) {
     write_safetensors(folder / kModel, model_tensors(parts.parameters), kMetadata);
     write_safetensors(folder / kOptimizer, moment_tensors(parts), kMetadata);
     if (!parts.average.defined()) return;
@@ -243,8 +243,8 @@ void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
 
 void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> weights,
                   const TrainingState& state,
-                  const std::function<void(const fs::path&)>& add_files) {
-  const auto add_tensors = [&](const fs::path& folder) {
+                  const std::function<void(const InnerPath&)>& add_files) {
+  const auto add_tensors = [&](const InnerPath& folder) {
     write_safetensors(folder / kModel, weights, kMetadata);
   };
   write_checkpoint(checkpoints, state, add_tensors, add_files);

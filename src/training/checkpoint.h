@@ -32,12 +32,12 @@ struct CheckpointParts {
 // Throws Error (failure) when anything cannot be written; then nothing of it is left.
 void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
-                     const std::function<void(const std::filesystem::path&)>& add_files);
+                     const std::function<void(const InnerPath&)>& add_files);
 
 // The same with weights alone, which were not trained here: nothing to go on from, all else works.
 void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> weights,
                   const TrainingState& state,
-                  const std::function<void(const std::filesystem::path&)>& add_files);
+                  const std::function<void(const InnerPath&)>& add_files);
 
 // Throws Error (failure) naming the file of the checkpoint that is missing or not whole. Whose
 // model it is of does not matter here; load_checkpoint compares that.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "distributed/processes.h"
 #include "tensor/parameters.h"
 #include "training/validation.h"
@@ -71,7 +72,7 @@ class TrainingTask : public TrainingObjective {
   // The batches of the validation split are shared out; the result is the same everywhere.
   virtual Figures validate(Processes& processes) = 0;
   // Writes what a run and each checkpoint must hold beside the weights (the tokenizer).
-  virtual void save_assets(const std::string& folder) const = 0;
+  virtual void save_assets(const InnerPath& folder) const = 0;
 };
 
 }  // namespace roformer

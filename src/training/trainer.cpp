@@ -439,8 +439,8 @@ class Trainer {
     const std::shared_ptr<void> busy = processes_.busy();
     log_->sync();
     save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average}, state_,
-                    [&](const fs::path& folder) {
-                      task_.save_assets(folder.string());
+                    [&](const InnerPath& folder) {
+                      task_.save_assets(folder);
                       std::error_code error;
                       if (fs::exists(run_.config().path(), error)) {
                         write_file_atomically(folder / "config.yaml",

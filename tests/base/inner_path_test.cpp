@@ -122,6 +122,21 @@ TEST_CASE("a name of ours that is a pipe is neither waited for nor written to") 
   CHECK_THROWS_WITH(run.require_plain_tree(), Catch::Contains("a named pipe"));
 }
 
+TEST_CASE("a hard link of ours is not written through") {
+  const Place place;
+  const InnerPath run = InnerPath::named(place.run);
+  for (const char* const name : {"log.txt", "value.partial", "value"}) {
+    fs::create_hard_link(place.home / "thesis.txt", place.run / name);
+  }
+  for (const int flags : {O_WRONLY | O_APPEND, O_RDWR | O_CREAT}) {
+    CHECK_THROWS_WITH((run / "log.txt").open(flags), Catch::Contains("is a hard link"));
+  }
+  CHECK((run / "log.txt").open(O_RDONLY));
+  write_file_atomically(run / "value", "x");
+  CHECK(read_file(place.run / "value") == "x");
+  place.require_untouched();
+}
+
 TEST_CASE("an output is not gone on with through links") {
   const Place place;
   const OutputFolder::Options options{.output = place.run / "data",

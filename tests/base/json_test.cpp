@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -49,6 +52,30 @@ TEST_CASE("a name that stands twice is refused where a value would be lost") {
   CHECK(parse_json(text, "file")["d"]["b"] == 4);
   CHECK_THROWS_WITH(parse_json(text, "file", RepeatedNames::refused), "file: names \"b\" twice");
   CHECK_NOTHROW(parse_json(R"({"a": {"b": 1}, "b": 2})", "file", RepeatedNames::refused));
+}
+
+TEST_CASE("names are watched as far as a text is JSON, and no further") {
+  const auto read = [](const char* text) { parse_json(text, "file", RepeatedNames::refused); };
+  CHECK_THROWS_WITH(read(R"({"a": 1, "a": 2, b})"), "file: names \"a\" twice");
+  CHECK_THROWS_WITH(read(R"({"a": 1, b, "a": 2})"), "file: is not JSON from column 10 on");
+  CHECK_THROWS_WITH(read(R"({"a": 1e999, "a": 2})"), "file: holds a number that is too large");
+  CHECK_THROWS_WITH(read(R"({"a\u0062": 1, "ab": 2})"), "file: names \"ab\" twice");
+  CHECK_THROWS_WITH(read(""), "file: is empty, not JSON");
+  const std::string text =
+      R"([{"a": -1, "b": [true, null, 0.5, "x"]}, {"a": 18446744073709551615}])";
+  CHECK(parse_json(text, "file", RepeatedNames::refused) == parse_json(text, "file"));
+}
+
+TEST_CASE("an object of 100,000 objects takes no quadratic time to watch") {
+  std::string text = "{";
+  for (int i = 0; i < 100'000; ++i) {
+    text += fmt::format("{}\"tensor {}\": {{\"shape\": [1, 2], \"to\": {}}}", i ? "," : "", i, i);
+  }
+  text += "}";
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(parse_json(text, "file", RepeatedNames::refused).size() == 100'000);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  CHECK(taken.count() < 20);
 }
 
 TEST_CASE("a message tells what a value is and does not repeat it") {

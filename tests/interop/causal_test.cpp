@@ -421,9 +421,29 @@ TEST_CASE("a causal folder's chat template is read and written") {
   config({{"chat_template",
            {{{"name", "tool_use"}, {"template", "x"}}, {{"name", "default"}, {"template", "y"}}}}});
   CHECK(copy.read().tokenizer->chat().source == "y");
-  std::ofstream(copy.folder.path / "chat_template.jinja") << "{{ messages | groupby('role') }}";
-  CHECK(copy.read().tokenizer->chat().source == "{{ messages | groupby('role') }}");
+  std::ofstream(copy.folder.path / "chat_template.jinja") << "{% macro m() %}{% endmacro %}";
+  CHECK(copy.read().tokenizer->chat().source == "{% macro m() %}{% endmacro %}");
   CHECK(complains(copy.read()));
+  // It is parsed, not rendered: what it would say of a conversation is told where one is written.
+  std::ofstream(copy.folder.path / "chat_template.jinja") << "{{ raise_exception('no') }}";
+  CHECK(!complains(copy.read()));
+  fs::remove(copy.folder.path / "chat_template.jinja");
+  config({{"chat_template", std::string((1 << 20) + 1, 'a')}});
+  CHECK_THROWS_WITH(copy.read(), Contains("a chat_template that is larger than 1 MiB"));
+}
+
+TEST_CASE("a causal folder's chat template is no link to a file outside the folder") {
+  const CausalCopy copy("llama");
+  fs::copy(model_folder("marian") / "source.spm", copy.folder.path / "tokenizer.model");
+  const TemporaryFolder elsewhere;
+  std::ofstream(elsewhere.path / "secret") << "a secret of the user";
+  const fs::path file = copy.folder.path / "chat_template.jinja";
+  fs::create_symlink(elsewhere.path / "secret", file);
+  CHECK_THROWS_WITH(copy.read(), Contains("is a link to") && Contains("outside the folder"));
+  fs::remove(file);
+  std::ofstream(copy.folder.path / "other.jinja") << "of the folder";
+  fs::create_symlink("other.jinja", file);
+  CHECK(copy.read().tokenizer->chat().source == "of the folder");
 }
 
 TEST_CASE("what a causal folder's tokenizer puts before a text is read, and written") {

@@ -2,13 +2,16 @@
 // make_byte_level_fixtures.py.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
 #include "temporary_folder.h"
+#include "text/added_tokens.h"
 #include "text/byte_level_tokenizer.h"
+#include "text/split_pattern.h"
 #include "text/tokenizer.h"
 
 using namespace roformer;
@@ -42,6 +45,50 @@ std::string refusal(const nlohmann::json& patch) {
     return error.what();
   }
   return "none";
+}
+
+std::string pattern_refusal(const std::string& pattern) {
+  try {
+    SplitPattern(pattern, "file");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// Where the matches of a pattern begin and end.
+std::vector<std::size_t> matches(const std::string& pattern, std::string_view text) {
+  const SplitPattern split(pattern, "file");
+  std::int64_t effort = SplitPattern::effort_for(text.size());
+  std::vector<std::size_t> ends;
+  for (std::size_t position = 0; position < text.size();) {
+    const SplitPattern::Match match = split.find(text, position, effort);
+    if (match.begin == match.end) break;
+    ends.insert(ends.end(), {match.begin, match.end});
+    position = match.end;
+  }
+  return ends;
+}
+
+// The parts of a text: text as it is, tokens as their number in <>.
+std::string parts_of(const AddedTokens& tokens, std::string_view text) {
+  std::string result;
+  tokens.split(
+      text, SpecialNames::tokens, [&](std::string_view part) { result += part; },
+      [&](TokenId id) { result += "<" + std::to_string(id) + ">"; });
+  return result;
+}
+
+double seconds_of(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string repeated(std::string_view part, std::size_t times) {
+  std::string text;
+  for (std::size_t i = 0; i < times; ++i) text += part;
+  return text;
 }
 
 std::string from_hexadecimal(const std::string& digits) {
@@ -200,4 +247,61 @@ TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong
     message = error.what();
   }
   CHECK(message == "file: lacks \"merges\"");
+}
+
+TEST_CASE("A pattern of many optional groups is opened in no exponential time") {
+  CHECK(seconds_of([] {
+          CHECK(pattern_refusal(repeated("(?:a?)?", 60) + "b") == "none");
+          CHECK(pattern_refusal(repeated("(?:a?|b?)", 40) + "c") == "none");
+          CHECK(pattern_refusal(repeated("(?:a?|b?)", 40)).find("no characters") !=
+                std::string::npos);
+        }) < 10);
+  CHECK(matches("(?:a?|b?)(?:a?)?c", "xaacbc") == std::vector<std::size_t>{1, 4, 4, 6});
+}
+
+TEST_CASE("A class of a pattern has an end, and is searched by its ranges") {
+  CHECK(pattern_refusal("[" + std::string(3'000'000, 'a') + "]+").find("more than 10000") !=
+        std::string::npos);
+  CHECK(pattern_refusal(std::string(3'000'000, 'a')).find("more than 10000") != std::string::npos);
+  CHECK(pattern_refusal("(?:(?:[" + std::string(6'000, 'a') + "]))") == "none");
+  // Ranges that overlap, touch and lie in no order, and escapes beside them.
+  CHECK(matches("[x-zd-fa-ce-h\u00fc\u4e00-\u4e10\u4e05-\u4e20]+",
+                "abhi\u00fc\u4e20w\u4e21\u4dff\u4e00z") ==
+        std::vector<std::size_t>{0, 3, 4, 9, 16, 20});
+  CHECK(matches("[^x-z\\s\\p{Lu}\\s]+", "xab Az\u00c4\u00e4\u3000") ==
+        std::vector<std::size_t>{1, 3, 8, 10});
+  std::string many;
+  for (std::size_t i = 0; i < 4'000; ++i) many += "\u4e00\u4e01";
+  CHECK(seconds_of([&] {
+          const std::string text = repeated("\u4e01", 300'000);
+          CHECK(matches("[" + many + "]+", text) == std::vector<std::size_t>{0, text.size()});
+        }) < 10);
+}
+
+TEST_CASE("Added tokens have a longest length, and are found in no quadratic time") {
+  const std::string message =
+      refusal({{"added_tokens", {{{"id", 9999}, {"content", std::string(1025, 'a')}}}}});
+  CHECK(message.find("file: has an added token of 1025 bytes, more than 1024") == 0);
+  AddedTokens long_ones;
+  CHECK_THROWS_AS(long_ones.insert({.content = std::string(1025, 'a')}), Error);
+  for (std::size_t length = 1; length < 1024; ++length) {
+    long_ones.insert({.content = std::string(length, 'a') + "c", .id = 7});
+  }
+  const std::string text(50'000, 'a');
+  CHECK(seconds_of([&] { CHECK(parts_of(long_ones, text) == text); }) < 15);
+}
+
+TEST_CASE("White space beside added tokens is read once") {
+  AddedTokens tokens;
+  tokens.insert({.content = " ", .id = 1, .takes_before = true, .takes_behind = true});
+  tokens.insert({.content = "\n", .id = 2});
+  tokens.insert({.content = "x", .id = 3, .takes_before = true, .takes_behind = true});
+  CHECK(parts_of(tokens, "a \n\tb") == "a<1><2>\tb");
+  CHECK(parts_of(tokens, "a\t\tx\t x\tb") == "a<3><1><3>b");
+  const std::string spaces(400'000, ' ');
+  const std::string lines = repeated(" \n", 200'000);
+  CHECK(seconds_of([&] {
+          CHECK(parts_of(tokens, spaces) == repeated("<1>", 400'000));
+          CHECK(parts_of(tokens, lines) == repeated("<1><2>", 200'000));
+        }) < 20);
 }

@@ -70,7 +70,9 @@ class ToyTask : public TrainingTask {
     const at::Tensor loss = loss_sum(rows(1'000'000, 64), {}) / 64;
     return {{"loss", options_.validation_factor() * loss.item<double>()}};
   }
-  void save_assets(const std::string& folder) const override { options_.while_saving(folder); }
+  void save_assets(const InnerPath& folder) const override {
+    options_.while_saving(folder.string());
+  }
 
   std::int64_t validations = 0;
 
