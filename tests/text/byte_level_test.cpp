@@ -79,7 +79,7 @@ std::string parts_of(const AddedTokens& tokens, std::string_view text) {
   return result;
 }
 
-double seconds_of(const std::function<void()>& action) {
+double time_of(const std::function<void()>& action) {
   const auto start = std::chrono::steady_clock::now();
   action();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -250,7 +250,7 @@ TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong
 }
 
 TEST_CASE("A pattern of many optional groups is opened in no exponential time") {
-  CHECK(seconds_of([] {
+  CHECK(time_of([] {
           CHECK(pattern_refusal(repeated("(?:a?)?", 60) + "b") == "none");
           CHECK(pattern_refusal(repeated("(?:a?|b?)", 40) + "c") == "none");
           CHECK(pattern_refusal(repeated("(?:a?|b?)", 40)).find("no characters") !=
@@ -272,7 +272,7 @@ TEST_CASE("A class of a pattern has an end, and is searched by its ranges") {
         std::vector<std::size_t>{1, 3, 8, 10});
   std::string many;
   for (std::size_t i = 0; i < 4'000; ++i) many += "\u4e00\u4e01";
-  CHECK(seconds_of([&] {
+  CHECK(time_of([&] {
           const std::string text = repeated("\u4e01", 300'000);
           CHECK(matches("[" + many + "]+", text) == std::vector<std::size_t>{0, text.size()});
         }) < 10);
@@ -288,7 +288,7 @@ TEST_CASE("Added tokens have a longest length, and are found in no quadratic tim
     long_ones.insert({.content = std::string(length, 'a') + "c", .id = 7});
   }
   const std::string text(50'000, 'a');
-  CHECK(seconds_of([&] { CHECK(parts_of(long_ones, text) == text); }) < 15);
+  CHECK(time_of([&] { CHECK(parts_of(long_ones, text) == text); }) < 15);
 }
 
 TEST_CASE("White space beside added tokens is read once") {
@@ -300,7 +300,7 @@ TEST_CASE("White space beside added tokens is read once") {
   CHECK(parts_of(tokens, "a\t\tx\t x\tb") == "a<3><1><3>b");
   const std::string spaces(400'000, ' ');
   const std::string lines = repeated(" \n", 200'000);
-  CHECK(seconds_of([&] {
+  CHECK(time_of([&] {
           CHECK(parts_of(tokens, spaces) == repeated("<1>", 400'000));
           CHECK(parts_of(tokens, lines) == repeated("<1><2>", 200'000));
         }) < 20);
