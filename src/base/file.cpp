@@ -78,7 +78,7 @@ ReadError::ReadError(const fs::path& path, int error_number)
 
 namespace {
 
-// Of an open file whose size is known to the system, or not (a pipe).
+// The rest of an open file; a pipe has no known size.
 std::string read_whole(int descriptor, const fs::path& path, std::uint64_t largest) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw_unreadable(path);
@@ -147,7 +147,7 @@ std::string read_input(const fs::path& path) {
 namespace {
 
 // Creates or empties the file for this process alone: what another one is still writing there is
-// waited for, and is then a file of its own name. None with errno where that cannot be.
+// waited for. Returns no descriptor, with errno set, if the file cannot be had.
 Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(10);

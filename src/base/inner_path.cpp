@@ -151,7 +151,8 @@ Descriptor InnerPath::open(int flags, unsigned mode) const {
   const Descriptor folder = open_folder();
   if (!folder) return Descriptor();
   require_plain_entry(folder.number(), name(), path_);
-  // What has become a link or a pipe since is not followed, and not waited for.
+  // The name may have become a link or a pipe since: do not follow the link, do not wait for the
+  // pipe.
   Descriptor file(
       ::openat(folder.number(), name().c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   struct stat status {};

@@ -1,8 +1,8 @@
-// Where this program writes: a place that the user named, or a name of its own inside of it. Links
-// in what the user named are the user's, and are followed. Below that every name is this program's,
-// and a link there would lead what is written to a place that nobody named: a stranger's run may
-// hold config.yaml -> ~/.profile. Such names are therefore opened one by one, each from the
-// descriptor of its folder, and are plain files and folders, or the command refuses.
+// A path that this program writes to: a part that the user named, then names that this program
+// chose. Links in the user's part are followed. A link in the program's part would lead the write
+// to a place that nobody named: a stranger's run may contain config.yaml -> ~/.profile. So each of
+// the program's names is opened from the descriptor of its folder and must be a plain file or
+// folder; otherwise the command refuses.
 #pragma once
 
 #include <concepts>
@@ -34,7 +34,7 @@ class Descriptor {
 class InnerPath {
  public:
   InnerPath() = default;
-  // Of a plain path the last name is ours, and its folder is the user's.
+  // From a plain path: the last name is the program's, its folder is the user's.
   template <typename Path>
   requires(!std::same_as<Path, InnerPath> &&
            std::constructible_from<std::filesystem::path, const Path&>)

@@ -9,7 +9,7 @@
 
 namespace roformer {
 
-// What a run of the settings will export as, for people; empty: nothing is said.
+// The line that says what a run with these settings will export as; empty: print nothing.
 using ExportLine = std::function<std::string(const Settings&)>;
 
 void add_average_command(CLI::App& program);

@@ -63,6 +63,11 @@ class MatchingReader {
         json = format_of(options_.format, file_, line) == TextFormat::jsonl;
         if (!json) {
           const std::vector<std::string_view> columns = tab_columns(line);
+          for (const std::string_view name : columns) {
+            if (is_text_field(std::string(name)) || name == "label") {
+              column_named(columns, name, lines_.location());  // refuses a second one
+            }
+          }
           names.assign(columns.begin(), columns.end());
           result.header = lines_.number();
           continue;

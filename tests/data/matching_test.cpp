@@ -87,6 +87,8 @@ TEST_CASE("What is no example is refused with its line") {
   CHECK(has(complaint(path, ""), "no example"));
   fs::remove(path / "train.jsonl");
   CHECK(has(complaint(path, "sentence1\tsentence2\tlabel\na\tb\n", "train.tsv"), "train.tsv:2"));
+  CHECK(has(complaint(path, "sentence1\tsentence2\tlabel\tlabel\na\tb\t1\t0\n", "train.tsv"),
+            "train.tsv:1: has two columns \"label\""));
 }
 
 TEST_CASE("Examples are read as other programs write them, packed or not, with their lines") {
