@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
-#include "base/sealed_json.h"
 #include "base/work_threads.h"
 
 namespace roformer {
@@ -64,7 +64,7 @@ void Manifest::write() const {
     for (const std::uint64_t block : file.blocks) blocks.push_back(hexadecimal(block));
     files[name] = {{"bytes", file.bytes}, {"xxh3", blocks}};
   }
-  write_sealed_json(folder_ / kFile, {{"format", kFormat},
+  write_checksummed_json(folder_ / kFile, {{"format", kFormat},
                                       {"version", kManifestVersion},
                                       {"block_bytes", kBlockBytes},
                                       {"files", files}});
@@ -78,7 +78,7 @@ std::optional<Manifest> Manifest::read(const fs::path& folder) {
   const auto refuse = [&] {
     throw_failure(location, "is damaged: not a manifest of this program");
   };
-  const nlohmann::json json = read_sealed_json(path);
+  const nlohmann::json json = read_checksummed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) refuse();
   if (json.value("version", nlohmann::json()) != kManifestVersion ||
       json.value("block_bytes", nlohmann::json()) != kBlockBytes) {

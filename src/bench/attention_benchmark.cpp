@@ -12,6 +12,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/plain_linear_attention.h"
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "bench/attention_layer.h"
@@ -19,7 +20,6 @@
 #include "config/check.h"
 #include "metrics/statistics.h"
 #include "tensor/memory_meter.h"
-#include "verify/plain_linear_attention.h"
 
 namespace roformer {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <ATen/TensorOperators.h>
 
+#include "analysis/reference_attention.h"
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "tensor/operations.h"
-#include "verify/reference_attention.h"
 
 namespace roformer {
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/reference_attention.h"
 #include "bench/attention_layer.h"
 #include "bench/random_language.h"
 #include "bench/timed_training.h"
@@ -18,7 +19,6 @@
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/memory_meter.h"
-#include "verify/reference_attention.h"
 
 namespace roformer {
 namespace {

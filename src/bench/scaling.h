@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "config/settings.h"
-#include "distributed/processes.h"
 #include "tensor/device.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

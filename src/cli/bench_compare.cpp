@@ -15,10 +15,10 @@
 #include "base/program_path.h"
 #include "base/scratch_folder.h"
 #include "base/version.h"
+#include "bench/comparison.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "report/table.h"
-#include "study/comparison.h"
 #include "training/signals.h"
 
 namespace roformer {

@@ -20,12 +20,12 @@
 #include "base/terminal.h"
 #include "bench/scaling.h"
 #include "cli/bench_settings.h"
-#include "distributed/gloo.h"
-#include "distributed/job_secret.h"
+#include "experiments/child_process.h"
 #include "report/table.h"
 #include "runs/process_agreement.h"
-#include "study/child_process.h"
 #include "tensor/device.h"
+#include "training/distributed/gloo.h"
+#include "training/distributed/job_secret.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -150,7 +150,7 @@ void add_bench_scaling(CLI::App& bench) {
        .summary = "training steps of a language model on random tokens in several processes "
                   "on this machine",
        .details = "  roformer bench scaling --config configs/bench/mlm-small.yaml --ranks 1,2\n"
-                  "src/distributed/README.md says what the figures mean for other "
+                  "src/training/distributed/README.md says what the figures mean for other "
                   "machines.\n"});
   command->add_option("--config", options->config, "configuration file, for its sizes")->required();
   command->add_option("--ranks", options->ranks, "numbers of processes, one row each")

@@ -16,10 +16,10 @@
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/schema.h"
-#include "config/study_settings.h"
 #include "config/suggest.h"
 #include "config/words.h"
 #include "data/data_location.h"
+#include "experiments/declaration/study_settings.h"
 
 namespace roformer {
 namespace {

@@ -12,12 +12,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/origin.h"
 #include "base/progress.h"
-#include "base/sealed_json.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
@@ -240,7 +240,7 @@ void evaluate_command(const EvaluateOptions& options) {
               entry.length);
   }
   if (!options.output.empty()) {
-    write_sealed_json(InnerPath::named(options.output), to_json(report, /*by_position=*/true));
+    write_checksummed_json(InnerPath::named(options.output), to_json(report, /*by_position=*/true));
   }
 }
 

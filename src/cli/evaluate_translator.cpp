@@ -12,11 +12,11 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/progress.h"
-#include "distributed/processes.h"
 #include "runs/source_lengths.h"
 #include "runs/stored_data.h"
 #include "runs/untrained.h"
 #include "tasks/translation_evaluation.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 namespace {

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <memory>
 
+#include "analysis/explain.h"
+#include "analysis/explain_report.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/origin.h"
@@ -14,8 +16,6 @@
 #include "cli/commands.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
-#include "explain/explain.h"
-#include "explain/explain_report.h"
 #include "runs/stored_data.h"
 
 namespace roformer {

@@ -17,8 +17,8 @@
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "data/line_reader.h"
-#include "decoding/generate.h"
-#include "decoding/next_token.h"
+#include "model/generate.h"
+#include "model/next_token.h"
 #include "text/chat_template.h"
 #include "text/text_ends.h"
 

@@ -8,13 +8,14 @@
 #include <map>
 #include <memory>
 
+#include "analysis/golden_case.h"
+#include "analysis/position_plots.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/command_list.h"
 #include "cli/commands.h"
-#include "cli/position_plots.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -23,7 +24,6 @@
 #include "report/table.h"
 #include "runs/trained_model.h"
 #include "tensor/device.h"
-#include "verify/golden_case.h"
 
 namespace roformer {
 namespace {

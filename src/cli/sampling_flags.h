@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "decoding/sampling.h"
+#include "model/sampling.h"
 
 namespace roformer {
 

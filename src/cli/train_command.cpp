@@ -21,12 +21,12 @@
 #include "cli/commands.h"
 #include "config/load.h"
 #include "config/shorter_training.h"
-#include "distributed/gloo.h"
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
 #include "runs/stored_settings.h"
 #include "runs/train.h"
 #include "tensor/gpu.h"
+#include "training/distributed/gloo.h"
 #include "training/run_directory.h"
 #include "training/signals.h"
 

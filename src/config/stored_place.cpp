@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/checksummed_lines.h"
 #include "base/file.h"
-#include "base/sealed_lines.h"
 #include "config/data_source.h"
 #include "config/schema.h"
 #include "config/stages.h"

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/json_fields.h"
-#include "base/sealed_json.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
 #include "data/missing_data.h"
@@ -79,7 +79,7 @@ void write_description(const DatasetDescription& description, const std::filesys
   if (const auto& prefix = description.prefix) {
     json["prefix"] = {{"bytes", prefix->bytes}, {"of", prefix->of}};
   }
-  write_sealed_json(folder / kFile, json);
+  write_checksummed_json(folder / kFile, json);
 }
 
 bool holds_description(const std::filesystem::path& folder) {
@@ -97,7 +97,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                       : "no such prepared data set",
                   how_to_prepare(folder, "FILES"));
   }
-  const nlohmann::json json = read_sealed_json(path);
+  const nlohmann::json json = read_checksummed_json(path);
   if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {
     if (is_parallel_dataset(folder)) {
       throw_failure(folder.string(), "holds pairs of sentences", "they are for task translation");

@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/json_fields.h"
-#include "base/sealed_json.h"
 #include "data/description_json.h"
 #include "data/missing_data.h"
 #include "data/shard.h"
@@ -168,7 +168,7 @@ void write_description(const Description& about, const fs::path& folder) {
   for (const Split split : kSplits) {
     json["splits"][std::string(to_string(split))] = to_json(about[split], split != Split::train);
   }
-  write_sealed_json(folder / kParallelFile, json);
+  write_checksummed_json(folder / kParallelFile, json);
 }
 
 Description read_parallel_description(const fs::path& folder) {
@@ -181,7 +181,7 @@ Description read_parallel_description(const fs::path& folder) {
                                             : "no such prepared data set",
                   how_to_prepare(folder, "RECIPE"));
   }
-  const nlohmann::json json = read_sealed_json(path);
+  const nlohmann::json json = read_checksummed_json(path);
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/checksummed_json.h"
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "base/sealed_json.h"
 #include "data/shard.h"
 
 namespace roformer {
@@ -51,7 +51,7 @@ bool PreparationJournal::recover(
 // The state that was written. Throws Error with the reason why there is nothing to go on with.
 nlohmann::json PreparationJournal::read() const {
   const fs::path file = folder_ / kPreparationJournal;
-  nlohmann::json json = read_sealed_json(file);
+  nlohmann::json json = read_checksummed_json(file);
   const JsonFields fields(json, file.string());
   if (fields.any("format") != kJournalFormat || fields.any("version") != kJournalVersion) {
     refuse_journal("its journal is of another version");
@@ -107,7 +107,7 @@ void PreparationJournal::begin_anew(const std::string& reason) const {
 
 void PreparationJournal::write(const nlohmann::ordered_json& state) const {
   if (identity_.empty()) return;
-  write_sealed_json(folder_ / kPreparationJournal, {{"format", kJournalFormat},
+  write_checksummed_json(folder_ / kPreparationJournal, {{"format", kJournalFormat},
                                                     {"version", kJournalVersion},
                                                     {"identity", nlohmann::ordered_json(identity_)},
                                                     {"state", state}});

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/blank.h"
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
@@ -17,7 +18,6 @@
 #include "base/json_fields.h"
 #include "base/output_folder.h"
 #include "base/random.h"
-#include "base/sealed_json.h"
 #include "data/json_line_parser.h"
 #include "data/line_reader.h"
 
@@ -212,7 +212,7 @@ TripletCounts make_triplets(const TripletOptions& options) {
     counts.anchors[set] = std::ssize(anchors);
     about[name] = {{"triplets", counts.triplets[set]}, {"anchors", counts.anchors[set]}};
   }
-  write_sealed_json(folder.path() / kDescription, about);
+  write_checksummed_json(folder.path() / kDescription, about);
   folder.commit();
   return counts;
 }
@@ -224,7 +224,7 @@ bool holds_triplets(const fs::path& folder) {
 
 std::string triplets_source(const fs::path& folder) {
   const fs::path file = folder / kDescription;
-  return JsonFields(read_sealed_json(file), file.string()).text("source_fingerprint");
+  return JsonFields(read_checksummed_json(file), file.string()).text("source_fingerprint");
 }
 
 }  // namespace roformer

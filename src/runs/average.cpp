@@ -7,11 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "base/sealed_json.h"
 #include "config/words.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
@@ -85,7 +85,7 @@ nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>&
   nlohmann::json data = nlohmann::json::object();
   std::error_code error;
   if (fs::exists(run / "run.json", error)) {
-    const nlohmann::json record = read_sealed_json(run / "run.json");
+    const nlohmann::json record = read_checksummed_json(run / "run.json");
     if (record.is_object() && record.contains("data") && record["data"].is_object()) {
       data = record["data"];
     }

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <string>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/launch.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "base/sealed_json.h"
 #include "config/load.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -31,7 +31,7 @@ nlohmann::json read_record(const fs::path& run) {
               file.string());
     return nullptr;
   }
-  nlohmann::json record = read_sealed_json(file);
+  nlohmann::json record = read_checksummed_json(file);
   if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
   return record;
 }

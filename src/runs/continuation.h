@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/settings.h"
-#include "distributed/processes.h"
 #include "tensor/device.h"
+#include "training/distributed/processes.h"
 #include "training/run_directory.h"
 
 namespace roformer {

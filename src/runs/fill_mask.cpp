@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "config/task_facts.h"
-#include "decoding/sampling.h"
+#include "model/sampling.h"
 
 namespace roformer {
 namespace {

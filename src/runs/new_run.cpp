@@ -1,9 +1,9 @@
 #include "runs/new_run.h"
 
+#include "base/checksummed_json.h"
+#include "base/checksummed_lines.h"
 #include "base/file.h"
 #include "base/origin.h"
-#include "base/sealed_json.h"
-#include "base/sealed_lines.h"
 #include "config/dump.h"
 #include "training/checkpoint.h"
 
@@ -14,9 +14,9 @@ fs::path write_new_run(const NewRun& in, ExistingRun existing, const std::string
   fs::path path = in.settings.runs / in.settings.run;
   refuse_existing(path, existing, otherwise);
   const RunDirectory run(path, existing);
-  const std::string config = sealed_lines(dump(in.settings, DumpStyle::compact));
+  const std::string config = checksummed_lines(dump(in.settings, DumpStyle::compact));
   write_file_atomically(run.config(), config);
-  write_sealed_json(run.record(), run_record(this_program(), in.data));
+  write_checksummed_json(run.record(), run_record(this_program(), in.data));
   save_weights(run.checkpoints(), in.tensors, in.state, [&](const InnerPath& checkpoint) {
     write_file_atomically(checkpoint / "config.yaml", config);
     in.save_assets(checkpoint);

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/hexadecimal.h"
 #include "base/log.h"
-#include "base/sealed_json.h"
 #include "tasks/data_record.h"
 
 namespace roformer {
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 nlohmann::json recorded_data_of(const fs::path& checkpoint) {
   const fs::path run = (checkpoint / "..").lexically_normal().parent_path().parent_path();
   try {
-    return read_sealed_json(run / "run.json").value("data", nlohmann::json());
+    return read_checksummed_json(run / "run.json").value("data", nlohmann::json());
   } catch (const Error&) {
     return nullptr;  // nothing that is computed depends on it
   } catch (const nlohmann::json::exception&) {

@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
+#include "base/checksummed_lines.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/sealed_lines.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/problems.h"
@@ -86,7 +86,7 @@ Settings read_run_settings(const fs::path& run_or_checkpoint) {
     throw_failure(file.string(), "is empty, and so damaged",
                   "`roformer train --resume --run NAME` brings it back from a checkpoint");
   }
-  check_sealed_lines(file);
+  check_checksummed_lines(file);
   return load_settings(file);
 }
 

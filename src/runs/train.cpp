@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/checksummed_json.h"
+#include "base/checksummed_lines.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/origin.h"
 #include "base/progress.h"
-#include "base/sealed_json.h"
-#include "base/sealed_lines.h"
 #include "config/dump.h"
 #include "config/position_remarks.h"
 #include "config/schema.h"
@@ -105,10 +105,10 @@ std::vector<std::string> take_from(const ModelSource& source, const Settings& se
 void begin_record(const RunDirectory& run, const Settings& settings,
                   const Continuation& continuation, const TrainingTask& task,
                   const nlohmann::json& record) {
-  write_file_atomically(run.config(), sealed_lines(dump(settings, DumpStyle::compact)));
+  write_file_atomically(run.config(), checksummed_lines(dump(settings, DumpStyle::compact)));
   if (continuation.is_recorded()) return;
   task.save_assets(InnerPath::named(run.path()));
-  write_sealed_json(run.record(), record);
+  write_checksummed_json(run.record(), record);
 }
 
 nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,

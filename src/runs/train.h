@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/settings.h"
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/training_summary.h"
 

@@ -10,11 +10,11 @@
 #include "config/matching_settings.h"
 #include "config/settings.h"
 #include "data/text_pairs.h"
-#include "distributed/processes.h"
 #include "model/classification_head.h"
 #include "model/transformer_stack.h"
 #include "tasks/shared_batches.h"
 #include "tensor/device.h"
+#include "training/distributed/processes.h"
 #include "training/task.h"
 
 namespace roformer {

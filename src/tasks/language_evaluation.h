@@ -9,11 +9,11 @@
 #include "attention/denominator_check.h"
 #include "config/settings.h"
 #include "data/dataset.h"
-#include "distributed/processes.h"
 #include "tasks/arrangement.h"
 #include "tasks/language_batches.h"
 #include "tasks/language_model.h"
 #include "tasks/shared_batches.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

@@ -7,10 +7,10 @@
 
 #include "config/settings.h"
 #include "data/probes.h"
-#include "distributed/processes.h"
 #include "tasks/language_model.h"
 #include "tasks/shared_batches.h"
 #include "text/tokenizer.h"
+#include "training/distributed/processes.h"
 #include "training/task.h"
 
 namespace roformer {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 #include "training/signals.h"
 
 namespace roformer {

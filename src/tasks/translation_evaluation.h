@@ -8,9 +8,9 @@
 
 #include "config/settings.h"
 #include "data/parallel_dataset.h"
-#include "distributed/processes.h"
 #include "tasks/shared_batches.h"
 #include "tasks/translator.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

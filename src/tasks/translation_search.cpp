@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "decoding/ensemble.h"
-#include "decoding/sample_texts.h"
-#include "decoding/translation_step.h"
+#include "model/ensemble.h"
+#include "model/sample_texts.h"
+#include "model/translation_step.h"
 #include "tasks/model_setup.h"
 #include "tensor/parallel.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/decoding_settings.h"
-#include "decoding/beam_search.h"
-#include "decoding/sampling.h"
+#include "model/beam_search.h"
+#include "model/sampling.h"
 #include "tasks/translator.h"
 #include "text/tokenizer.h"
 

@@ -8,12 +8,12 @@
 #include <charconv>
 #include <map>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/manifest.h"
-#include "base/sealed_json.h"
 #include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
@@ -205,7 +205,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
   std::error_code error;
   if (fs::exists(target.path(), error)) {  // the same step: weights and moments are there already
-    write_sealed_json(target / kState, to_stored_json(state));
+    write_checksummed_json(target / kState, to_stored_json(state));
     return;
   }
   partial.remove_all();
@@ -215,7 +215,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
     add_files(partial);
     // Of all but the state, which a later validation changes; it carries its own checksum.
     Manifest::of(partial).write();
-    write_sealed_json(partial / kState, to_stored_json(state));
+    write_checksummed_json(partial / kState, to_stored_json(state));
   } catch (...) {
     partial.remove_all();  // what does not fit on a full disk should not stay there
     throw;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

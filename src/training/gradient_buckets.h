@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

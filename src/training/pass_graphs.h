@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "config/training_settings.h"
-#include "distributed/processes.h"
 #include "tensor/gpu/device_graph.h"
 #include "tensor/graph_recording.h"
+#include "training/distributed/processes.h"
 #include "training/task.h"
 
 namespace roformer {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "config/training_settings.h"
-#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/distributed/processes.h"
 #include "training/optimizer.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/training_settings.h"
-#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/distributed/processes.h"
 #include "training/flat_parts.h"
 
 namespace roformer {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/inner_path.h"
-#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/distributed/processes.h"
 #include "training/validation.h"
 
 namespace roformer {

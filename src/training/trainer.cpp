@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sealed_json.h"
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
@@ -141,7 +141,7 @@ class Trainer {
       TrainingSummary summary = summarize(StopReason::diverged);
       summary.divergence = problem.parts().message;
       try {
-        if (processes_.first()) write_sealed_json(run_.summary(), to_json(summary));
+        if (processes_.first()) write_checksummed_json(run_.summary(), to_json(summary));
       } catch (const Error& unwritten) {
         log::warn("{}", unwritten.what());
       }
@@ -216,7 +216,7 @@ class Trainer {
     const TrainingSummary summary = summarize(*reason);
     if (!processes_.first()) return summary;
     log_->clear();
-    write_sealed_json(run_.summary(), to_json(summary));
+    write_checksummed_json(run_.summary(), to_json(summary));
     if (*reason != StopReason::signal && settings_.keep_last == 0) {
       prune_checkpoints(run_.checkpoints(),
                         {.last = 0, .best = settings_.keep_best, .ended = true});

@@ -9,7 +9,7 @@
 #include "config/stage.h"
 #include "config/training_settings.h"
 #include "data/prefetcher.h"
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/task.h"
 #include "training/training_summary.h"

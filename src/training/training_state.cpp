@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/sealed_json.h"
 
 namespace roformer {
 namespace {
@@ -142,7 +142,7 @@ TrainingState training_state_from_json(const json& document, const std::string& 
 }
 
 TrainingState read_training_state(const std::filesystem::path& file) {
-  return training_state_from_json(read_sealed_json(file), file.string());
+  return training_state_from_json(read_checksummed_json(file), file.string());
 }
 
 }  // namespace roformer

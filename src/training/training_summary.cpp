@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
-#include "base/sealed_json.h"
 
 namespace roformer {
 namespace {
@@ -51,7 +51,7 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const std::string file = path.string();
-  const json document = read_sealed_json(path);
+  const json document = read_checksummed_json(path);
   if (!document.is_object() || document.value("format", json()) != kSummaryFormat ||
       document.value("version", json()) != kSummaryVersion) {
     throw_failure(file, "is not a training summary of version " + std::to_string(kSummaryVersion));

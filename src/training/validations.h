@@ -7,7 +7,7 @@
 
 #include "config/ranking.h"
 #include "config/training_settings.h"
-#include "distributed/processes.h"
+#include "training/distributed/processes.h"
 #include "training/task.h"
 #include "training/training_state.h"
 #include "training/weight_average.h"

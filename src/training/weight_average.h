@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "distributed/processes.h"
 #include "tensor/parameters.h"
+#include "training/distributed/processes.h"
 #include "training/flat_parts.h"
 
 namespace roformer {

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/checksummed_json.h"
+#include "base/checksummed_lines.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/sealed_json.h"
-#include "base/sealed_lines.h"
 #include "catch.h"
 #include "temporary_folder.h"
 
@@ -127,8 +127,8 @@ TEST_CASE("what lies in a folder is read without waiting, and only up to its siz
   fs::resize_file(sparse, std::uintmax_t{6} << 30);
   const std::string larger = ": is larger than 64.0 MiB, the most that is read of such a file";
   CHECK_THROWS_WITH(read_json(sparse), sparse.string() + larger);
-  CHECK_THROWS_WITH(read_sealed_json(sparse), sparse.string() + larger);
-  CHECK_THROWS_WITH(check_sealed_lines(sparse), sparse.string() + larger);
+  CHECK_THROWS_WITH(read_checksummed_json(sparse), sparse.string() + larger);
+  CHECK_THROWS_WITH(check_checksummed_lines(sparse), sparse.string() + larger);
   CHECK_THROWS_WITH(read_file(sparse), Catch::Contains("is larger than 1.0 GiB"));
 }
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sealed_json.h"
 #include "catch.h"
 #include "has.h"
 #include "temporary_folder.h"
@@ -89,7 +89,7 @@ TEST_CASE("a manifest names no file outside its folder") {
   const TemporaryFolder temporary;
   for (const char* name :
        {"../file", "/etc/passwd", "..", ".", "", "a/../../b", "a/..", "a/", "./a", "a//b"}) {
-    write_sealed_json(temporary.path / "manifest.json",
+    write_checksummed_json(temporary.path / "manifest.json",
                       {{"format", "roformer manifest"},
                        {"version", 1},
                        {"block_bytes", 1 << 18},
@@ -97,7 +97,7 @@ TEST_CASE("a manifest names no file outside its folder") {
     CHECK_THROWS_AS(Manifest::read(temporary.path), Error);
   }
   // Nor more blocks than it lists.
-  write_sealed_json(
+  write_checksummed_json(
       temporary.path / "manifest.json",
       {{"format", "roformer manifest"},
        {"version", 1},
@@ -112,19 +112,19 @@ TEST_CASE("a sealed file is read in any layout, and not with another value") {
   const fs::path file = temporary.path / "file.json";
   const nlohmann::ordered_json object = {
       {"z", 1e-5}, {"a", {1, 2.5, "x"}}, {"nothing", std::nan("")}, {"path", "a\xff"}};
-  write_sealed_json(file, object);
-  const nlohmann::json read = read_sealed_json(file);
+  write_checksummed_json(file, object);
+  const nlohmann::json read = read_checksummed_json(file);
   CHECK(read["z"] == 1e-5);
   CHECK(read["nothing"].is_null());
   CHECK(read.size() == 4);
   write_file_atomically(file, nlohmann::json::parse(read_file(file)).dump());
-  CHECK(read_sealed_json(file) == read);
+  CHECK(read_checksummed_json(file) == read);
   nlohmann::json changed = nlohmann::json::parse(read_file(file));
   changed["z"] = 1e-4;
   write_file_atomically(file, changed.dump());
-  CHECK_THROWS_WITH(read_sealed_json(file),
+  CHECK_THROWS_WITH(read_checksummed_json(file),
                     file.string() + ": is damaged: its contents do not fit their checksum");
   changed.erase("checksum");
   write_file_atomically(file, changed.dump());
-  CHECK(read_sealed_json(file)["z"] == 1e-4);
+  CHECK(read_checksummed_json(file)["z"] == 1e-4);
 }

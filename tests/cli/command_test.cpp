@@ -11,8 +11,8 @@
 #include "catch.h"
 #include "cli/commands.h"
 #include "cli/run_command.h"
+#include "experiments/made_record.h"
 #include "has.h"
-#include "records/made_record.h"
 #include "runs/tiny_run.h"
 #include "temporary_folder.h"
 

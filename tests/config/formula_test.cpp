@@ -9,7 +9,6 @@
 #include "config/formula/parameters.h"
 #include "config/load.h"
 #include "config/schema.h"
-#include "config/study_settings.h"
 #include "config/value.h"
 #include "has.h"
 #include "temporary_folder.h"
@@ -240,24 +239,6 @@ TEST_CASE("a formula of a library is in the settings, not its name") {
   CHECK(load_settings(file).position.of<FormulaSettings>().parameters.at(0).initial == "2");
   write_file_atomically(file, "position: {formula: a * (j - i), parameters: {a: 3}}\n");
   CHECK(load_settings(file).position.of<FormulaSettings>().parameters.at(0).initial == "3");
-}
-
-TEST_CASE("a study's axis of positions takes formulas and mixtures beside names") {
-  const TemporaryFolder folder;
-  write_file_atomically(folder.path / "own.yaml", "near: {bias: j - i}\n");
-  const auto file = folder.path / "study.yaml";
-  write_file_atomically(file,
-                        "study: {name: x}\nmatrix:\n  position:\n    - rope\n"
-                        "    - {formula: own.yaml#near}\n    - {layers: {0: none, others: rope}}\n"
-                        "    - {formula: {bias: \"-0.1 * abs(i - j)\"}}\n");
-  const StudySettings study = load_study(file);
-  REQUIRE(study.runs.size() == 4);
-  CHECK(study.runs[0].name == "rope");
-  CHECK(study.runs[1].name == "near");
-  CHECK(study.runs[1].settings.position.scheme == "formula");
-  CHECK(study.runs[1].settings.position.of<FormulaSettings>().bias == "j - i");
-  CHECK(study.runs[2].settings.position.scheme == "layers");
-  CHECK(study.runs[3].settings.position.of<FormulaSettings>().bias == "-0.1 * abs(i - j)");
 }
 
 TEST_CASE("every formula of the shipped library can be chosen") {

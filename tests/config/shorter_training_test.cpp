@@ -5,7 +5,6 @@
 
 #include "catch.h"
 #include "config/load.h"
-#include "config/study_settings.h"
 #include "config_helpers.h"
 #include "has.h"
 #include "said.h"
@@ -62,18 +61,6 @@ TEST_CASE("every shipped configuration trains for two steps") {
   }
 }
 
-TEST_CASE("a study says once that its runs' warm-up is shorter") {
-  ConfigFolder folder;
-  const auto file = folder.write("a.yaml",
-                                 "training: {steps: 5000, warmup: 400}\n"
-                                 "matrix: {seed: [1, 2, 3]}\n");
-  StudySettings study;
-  const std::string notice = said([&] { study = load_study(file, {{"training.steps", "20"}}); });
-  CHECK(has(notice, "training.warmup is 2, a tenth"));
-  CHECK(notice.find("training.warmup is") == notice.rfind("training.warmup is"));
-  for (const StudyRun& run : study.runs) CHECK(run.settings.training.warmup.amount == 2);
-}
-
 TEST_CASE("a smoke run has two steps of every stage, and a name for itself") {
   ConfigFolder folder;
   const auto plain = folder.write("plain.yaml",
@@ -97,17 +84,4 @@ TEST_CASE("a smoke run has two steps of every stage, and a name for itself") {
   CHECK(four.stages[1].warmup == 2);
   CHECK(four.stages[1].directory == folder.path / "other");
   CHECK(has(refusal([&] { shorter(staged, "2"); }), "--smoke tries two steps of each"));
-}
-
-TEST_CASE("every shipped configuration of a single run has a smoke run") {
-  std::size_t tried = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(CONFIGS)) {
-    if (entry.path().extension() != ".yaml" || entry.path().filename() == "formulas.yaml" ||
-        is_study(entry.path()))
-      continue;
-    CAPTURE(entry.path());
-    CHECK(refusal([&] { smoke(entry.path()); }) == "no error");
-    ++tried;
-  }
-  CHECK(tried > 20);
 }

@@ -1,7 +1,7 @@
 // Where a run lies that was copied or moved, and its data.
 #include "config/stored_place.h"
 
-#include "base/sealed_lines.h"
+#include "base/checksummed_lines.h"
 #include "catch.h"
 #include "config/dump.h"
 #include "config/load.h"
@@ -25,7 +25,7 @@ struct Project : ConfigFolder {
                               "}, {directory: " + (project / "more").string() + ", weight: 2}]"},
          {"stages", "[{steps: 5, directory: " + (project / "more").string() + "}]"},
          {"model.from", (path / "elsewhere").string()}});
-    const std::string text = sealed_lines(dump(settings, DumpStyle::compact));
+    const std::string text = checksummed_lines(dump(settings, DumpStyle::compact));
     for (const fs::path& folder :
          {project / "runs" / run, project / "runs" / run / "checkpoints" / "step-00000005"}) {
       fs::create_directories(folder);

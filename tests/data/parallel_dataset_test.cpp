@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/file.h"
-#include "base/sealed_json.h"
 #include "catch.h"
 #include "data/pair_vocabulary.h"
 #include "data/parallel_batches.h"
@@ -88,9 +88,9 @@ TEST_CASE("two divisions of the same pairs have one text, and are two data sets"
   CHECK(one.fingerprint != two.fingerprint);
   // What an older program prepared has no such fingerprint, and is read.
   const fs::path file = folder.path / "one" / "dataset.json";
-  nlohmann::json json = read_sealed_json(file);
+  nlohmann::json json = read_checksummed_json(file);
   json.erase("text_fingerprint");
-  write_sealed_json(file, json);
+  write_checksummed_json(file, json);
   CHECK_FALSE(ParallelDataset(folder.path / "one").description().text_fingerprint);
 }
 

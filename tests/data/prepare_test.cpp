@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sealed_json.h"
 #include "catch.h"
 #include "data/rows.h"
 #include "fixture.h"
@@ -216,7 +216,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   CHECK(complaint().empty());
 
   const fs::path description = folder.path / "out" / "dataset.json";
-  const std::string json = read_sealed_json(description).dump(2);
+  const std::string json = read_checksummed_json(description).dump(2);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string changed = json;
     const std::size_t place = changed.find(from);
@@ -311,11 +311,11 @@ TEST_CASE("A data set of an earlier version says that its characters include lin
   write_text(folder.path / "text.txt", sample_text(40));
   prepare(options_for(folder.path / "text.txt", folder.path / "out"), *byte_tokenizer());
   CHECK_FALSE(read_description(folder.path / "out").counts_line_ends);
-  nlohmann::json json = read_sealed_json(folder.path / "out" / "dataset.json");
+  nlohmann::json json = read_checksummed_json(folder.path / "out" / "dataset.json");
   json["version"] = 1;
   for (const char* name : {"files", "files_skipped"}) json.erase(name);
   for (const char* split : {"train", "validation"}) json[split].erase("unknown");
-  write_sealed_json(folder.path / "out" / "dataset.json", json);
+  write_checksummed_json(folder.path / "out" / "dataset.json", json);
   CHECK(Dataset(folder.path / "out").description().counts_line_ends);
 }
 
@@ -410,9 +410,9 @@ TEST_CASE("Files can be named as the test set, and a set without one is read as 
     CHECK(decoded_documents(dataset, Split::validation) == std::vector<std::string>{"d\n"});
     CHECK(decoded_documents(dataset, Split::test) == std::vector<std::string>{"e\n", "f\n"});
   }
-  nlohmann::json json = read_sealed_json(folder.path / "out" / "dataset.json");
+  nlohmann::json json = read_checksummed_json(folder.path / "out" / "dataset.json");
   for (const char* name : {"test", "test_fraction"}) json.erase(name);
-  write_sealed_json(folder.path / "out" / "dataset.json", json);
+  write_checksummed_json(folder.path / "out" / "dataset.json", json);
   CHECK(Dataset(folder.path / "out").description()[Split::test].counts.tokens == 0);
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/checksummed_json.h"
 #include "base/manifest.h"
-#include "base/sealed_json.h"
 #include "data/corpus.h"
 #include "data/glue.h"
 #include "data/help_page.h"
@@ -77,12 +77,12 @@ inline void read_codes(std::string_view input) {
 }
 
 // What is sealed again reads as the same.
-inline void read_sealed(std::string_view input) {
+inline void read_checksummed(std::string_view input) {
   const MemoryFile file(input);
-  const nlohmann::json value = read_sealed_json(file.path());
+  const nlohmann::json value = read_checksummed_json(file.path());
   if (!value.is_object()) return;
-  const MemoryFile again(sealed_text(value));
-  ROFORMER_ASSERT(read_sealed_json(again.path()) == value);
+  const MemoryFile again(checksummed_text(value));
+  ROFORMER_ASSERT(read_checksummed_json(again.path()) == value);
 }
 
 // A manifest names files of its folder only.
@@ -254,7 +254,7 @@ inline constexpr Reader kReaders[] = {{"tmx", read_tmx_file},
                                       {"tsv", read_tsv_file},
                                       {"jsonl", read_jsonl_file},
                                       {"codes", read_codes},
-                                      {"sealed", read_sealed},
+                                      {"sealed", read_checksummed},
                                       {"manifest", read_manifest},
                                       {"shard", read_shard},
                                       {"archive", read_archive},

@@ -3,9 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "analysis/golden_file.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/reader.h"
-#include "verify/golden_file.h"
 
 namespace roformer::fuzz {
 

@@ -6,10 +6,10 @@
 
 #include "catch.h"
 #include "config/load.h"
-#include "config/study_settings.h"
 #include "config/task_facts.h"
 #include "data/glue.h"
 #include "data/prepare.h"
+#include "experiments/declaration/study_settings.h"
 #include "runs/tiny_glue.h"
 #include "runs/train.h"
 #include "temporary_folder.h"

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
-#include "base/sealed_json.h"
 #include "catch.h"
 #include "has.h"
 #include "report/json_lines.h"
@@ -72,7 +72,7 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
   train_run(whole, ExistingRun::refuse);
   train_run(mixture.settings("alone", ""), ExistingRun::refuse);
   CHECK(losses_of(whole.runs / "whole") != losses_of(whole.runs / "alone"));
-  const nlohmann::json record = read_sealed_json(whole.runs / "whole" / "run.json");
+  const nlohmann::json record = read_checksummed_json(whole.runs / "whole" / "run.json");
   REQUIRE(record["data"]["source_fingerprints"].size() == 2);
   CHECK(has(record["data"]["source_fingerprints"][0].get<std::string>(), " x 3"));
 

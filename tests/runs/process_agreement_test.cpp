@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
-#include "distributed/on_ranks.h"
+#include "training/on_ranks.h"
 
 namespace roformer {
 

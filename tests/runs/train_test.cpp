@@ -1,15 +1,15 @@
 // What is refused when a training is opened, before anything is written, and how a run goes on.
-#include "runs/train.h"
 #include "runs/stored_settings.h"
+#include "runs/train.h"
 
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/sealed_json.h"
 #include "catch.h"
 #include "config/dump.h"
 #include "has.h"
@@ -38,7 +38,7 @@ std::string refusal(const Settings& settings, ExistingRun existing = ExistingRun
 }
 
 nlohmann::json record_of(const fs::path& run) {
-  return read_sealed_json(run / "run.json");
+  return read_checksummed_json(run / "run.json");
 }
 
 std::vector<double> losses(const fs::path& run) {
@@ -196,7 +196,7 @@ TEST_CASE("a run goes on with its own division of a text alone") {
   for (const char* fact : {"training_fingerprint", "validation_fingerprint"}) {
     record["data"].erase(fact);
   }
-  write_sealed_json(tiny.run() / "run.json", record);
+  write_checksummed_json(tiny.run() / "run.json", record);
   CHECK(refusal(settings, ExistingRun::resume).empty());
 }
 
@@ -469,12 +469,12 @@ TEST_CASE("a record that names more processes than there can be is refused") {
         nlohmann::json(18'446'744'073'709'551'615U)}) {
     nlohmann::json changed = whole;
     changed["processes"] = processes;
-    write_sealed_json(run.run() / "run.json", changed);
+    write_checksummed_json(run.run() / "run.json", changed);
     CAPTURE(processes.dump());
     CHECK(has(refusal(longer, ExistingRun::resume), "run.json: the field processes is "));
   }
   nlohmann::json old = whole;
   old.erase("processes");
-  write_sealed_json(run.run() / "run.json", old);
+  write_checksummed_json(run.run() / "run.json", old);
   CHECK(refusal(longer, ExistingRun::resume).empty());
 }

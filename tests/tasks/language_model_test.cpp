@@ -6,7 +6,7 @@
 
 #include "catch.h"
 #include "config/load.h"
-#include "decoding/next_token.h"
+#include "model/next_token.h"
 
 using namespace roformer;
 

@@ -4,10 +4,10 @@
 #include <csignal>
 
 #include "catch.h"
-#include "distributed/processes.h"
 #include "report/json_lines.h"
 #include "temporary_folder.h"
 #include "training/checkpoint.h"
+#include "training/distributed/processes.h"
 #include "training/signals.h"
 #include "training/toy_training.h"
 

@@ -1,7 +1,7 @@
 #include "training/step_reduction.h"
 
 #include "catch.h"
-#include "distributed/on_ranks.h"
+#include "training/on_ranks.h"
 #include "training/toy_task.h"
 #include "training/training_step.h"
 

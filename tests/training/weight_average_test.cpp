@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
-#include "distributed/on_ranks.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
+#include "training/on_ranks.h"
 #include "training/toy_task.h"
 #include "training/trainer.h"
 

@@ -1,0 +1,224 @@
+#include "analysis/attention_record.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "analysis/distance_bins.h"
+#include "analysis/position_moments.h"
+#include "analysis/ratio_sums.h"
+#include "attention/masked_softmax.h"
+#include "base/error.h"
+#include "base/random.h"
+
+namespace roformer {
+namespace {
+
+const at::TensorOptions kDoubles = at::TensorOptions().dtype(at::kDouble);
+
+void add_to(at::Tensor& sum, const at::Tensor& more) {
+  if (sum.defined()) {
+    sum.add_(more);
+  } else {
+    sum = more.clone();
+  }
+}
+
+}  // namespace
+
+struct AttentionRecorder::Layer {
+  explicit Layer(std::int64_t length)
+      : query(length), key(length), counts(at::zeros({length, 1}, kDoubles)) {}
+
+  const PositionScheme* scheme = nullptr;
+  const AttentionSettings* attention = nullptr;
+  std::optional<AttentionContext> context;
+  std::int64_t tokens = 0;  // so far
+  PositionMoments query, key;
+  at::Tensor counts;  // [L, 1]: the texts that reach a position
+  struct Drawn {
+    std::vector<at::Tensor> vectors, token_inputs;
+    std::vector<std::int64_t> positions;
+    std::size_t next = 0;
+  } queries, keys;
+  at::Tensor by_distance, uniform;
+  RatioSums ranges, entropy, own, previous, next, first;
+  FrequencyRecorder frequencies;
+  std::int64_t frequency_sequences = 0;
+
+  void draw(Drawn& drawn, const std::vector<std::int64_t>& tokens_wanted, const at::Tensor& x,
+            const at::Tensor& token_inputs) const {
+    const std::int64_t length = x.size(2), end = tokens + x.size(0) * length;
+    for (; drawn.next < tokens_wanted.size() && tokens_wanted[drawn.next] < end; ++drawn.next) {
+      const std::int64_t index = tokens_wanted[drawn.next] - tokens;
+      const auto of = [&](const at::Tensor& all) {
+        return all.select(0, index / length).select(1, index % length).clone();
+      };
+      drawn.vectors.push_back(of(x));
+      if (token_inputs.defined()) drawn.token_inputs.push_back(of(token_inputs));
+      drawn.positions.push_back(index % length);
+    }
+  }
+
+  void add_masses(const at::Tensor& probabilities, const at::Tensor& mask, std::int64_t longest) {
+    const at::Tensor p = probabilities.to(at::kDouble).cpu();
+    const std::int64_t length = p.size(2);
+    const at::Tensor positions = at::arange(length);
+    const at::Tensor rows =
+        (positions.unsqueeze(1) - positions.unsqueeze(0) + (longest - 1)).flatten();
+    const auto by_distance_of = [&](const at::Tensor& x) {  // [N, length, length]
+      return at::zeros({x.size(0), 2 * longest - 1}, kDoubles).index_add_(1, rows, x.flatten(1));
+    };
+    const auto sequences = static_cast<double>(p.size(0));
+    const at::Tensor visible = mask.defined()
+                                   ? mask.expand({1, 1, length, length})[0][0].cpu().to(at::kDouble)
+                                   : at::ones({length, length}, kDoubles);
+    const at::Tensor even = visible / visible.sum(-1, true).clamp_min(1);
+    // Of each text: [B, H, 2L - 1].
+    const at::Tensor of_texts =
+        by_distance_of(p.flatten(0, 1)).view({p.size(0), p.size(1), 2 * longest - 1});
+    add_to(by_distance, of_texts.sum(0));
+    add_to(uniform, by_distance_of((even * sequences).unsqueeze(0))[0]);
+    std::vector<at::Tensor> in_ranges;
+    for (const auto& [near, far] : distance_ranges(longest)) {
+      const std::int64_t begin = std::min(near, far) + longest - 1;
+      in_ranges.push_back(of_texts.narrow(2, begin, std::abs(far - near) + 1).sum(2));
+    }
+    ranges.add(at::stack(in_ranges, 2), of_texts.sum(2, true));
+    entropy.add(-(p * p.clamp_min(1e-300).log()).sum(at::IntArrayRef({2, 3})),
+                at::full({1}, static_cast<double>(length), kDoubles));
+    const at::Tensor pairs = by_distance_of(visible.unsqueeze(0))[0];
+    for (const auto& [sums, distance] :
+         {std::pair(&own, 0), std::pair(&previous, 1), std::pair(&next, -1)}) {
+      const std::int64_t i = distance + longest - 1;
+      if (i >= 0 && i < pairs.size(0)) sums->add(of_texts.select(2, i), pairs.narrow(0, i, 1));
+    }
+    if (length > 1) {
+      first.add(p.select(3, 0).narrow(2, 1, length - 1).sum(2),
+                visible.select(1, 0).narrow(0, 1, length - 1).sum().unsqueeze(0));
+    }
+  }
+
+  AttentionMasses masses(std::int64_t longest) const {
+    const auto nothing = at::zeros({by_distance.size(0)}, kDoubles);
+    const auto mean = [&](const RatioSums& sums) { return sums.empty() ? nothing : sums.ratio(); };
+    const auto error = [&](const RatioSums& sums) {
+      return sums.empty() ? nothing / 0.0 : sums.standard_error();
+    };
+    // Weights that do not sum to 1 (stick-breaking's) are shared out as if they did.
+    const at::Tensor total = by_distance.sum(1, true).clamp_min(1e-300);
+    return {.length = longest,
+            .by_distance = by_distance / total,
+            .uniform = uniform / uniform.sum(),
+            .entropy = mean(entropy),
+            .own = mean(own),
+            .previous = mean(previous),
+            .next = mean(next),
+            .first = mean(first),
+            .range_error = ranges.standard_error(),
+            .entropy_error = error(entropy),
+            .own_error = error(own),
+            .previous_error = error(previous),
+            .next_error = error(next),
+            .first_error = error(first)};
+  }
+};
+
+AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(options) {
+  Random random(random_key({options.seed, random_word("explain")}));
+  for (auto* tokens : {&query_tokens_, &key_tokens_}) {
+    for (std::int64_t i = 0; i < options.contents; ++i) {
+      tokens->push_back(
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(options.tokens))));
+    }
+    std::sort(tokens->begin(), tokens->end());
+  }
+  // Drawn in the order of the texts, neighbouring contents would be of the same ones.
+  for (std::size_t i = 0; i < query_tokens_.size(); ++i) {
+    order_.push_back(i);
+    std::swap(order_.back(), order_[random.below(i + 1)]);
+  }
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    layers_.push_back(std::make_unique<Layer>(options.length));
+  }
+}
+
+AttentionRecorder::~AttentionRecorder() = default;
+
+at::Tensor AttentionRecorder::attend(const AttendInputs& in, const at::Tensor& token_inputs) {
+  Layer& layer = *layers_.at(static_cast<std::size_t>(in.context.layer));
+  const std::int64_t length = in.query.size(2), sequences = in.query.size(0);
+  ROFORMER_ASSERT(length <= options_.length);
+  if (!layer.context || layer.context->keys.count() < length) {
+    layer.scheme = &in.scheme;
+    layer.attention = &in.attention;
+    layer.context = in.context;
+    layer.context->token_inputs = at::Tensor();
+    if (in.context.drawn_positions.defined()) {
+      layer.context->drawn_positions = in.context.drawn_positions.narrow(0, 0, 1);
+    }
+  }
+  layer.query.add(in.query);
+  layer.key.add(in.key);
+  layer.counts.narrow(0, 0, length).add_(sequences);
+  layer.draw(layer.queries, query_tokens_, in.query, {});
+  layer.draw(layer.keys, key_tokens_, in.key, token_inputs);
+  layer.tokens += sequences * length;
+  const std::int64_t more = options_.frequency_sequences - layer.frequency_sequences;
+  if (more > 0) {
+    layer.frequencies.add(in, more);
+    layer.frequency_sequences += sequences;
+  }
+  Attended attended = roformer::attend(in, /*with_scores=*/true);
+  layer.add_masses(attended.weights.weights.defined()
+                       ? attended.weights.weights
+                       : masked_softmax({.scores = attended.scores, .mask = in.context.mask}),
+                   in.context.mask, options_.length);
+  return attended.output;
+}
+
+LayerRecord AttentionRecorder::layer(std::int64_t number) const {
+  const Layer& layer = *layers_.at(static_cast<std::size_t>(number));
+  ROFORMER_ASSERT(layer.context.has_value());
+  at::Tensor counts = layer.counts.clone();
+  for (const std::int64_t position : options_.same_tokens) counts[position].zero_();
+  LayerRecord result{
+      .scheme = layer.scheme,
+      .attention = layer.attention,
+      .context = layer.context,
+      .positions = {.query = layer.query.means(counts), .key = layer.key.means(counts)},
+      .masses = layer.masses(options_.length),
+      .frequencies = layer.frequencies.result()};
+  const auto device = layer.context->device;
+  result.positions.query = result.positions.query.to(device);
+  result.positions.key = result.positions.key.to(device);
+  const auto contents = [&](const Layer::Drawn& drawn, const at::Tensor& positions) {
+    std::vector<at::Tensor> rows;
+    for (const std::size_t i : order_) {
+      rows.push_back(drawn.vectors[i] - positions.select(1, drawn.positions[i]));
+    }
+    return at::stack(rows);
+  };
+  result.query = contents(layer.queries, result.positions.query);
+  result.key = contents(layer.keys, result.positions.key);
+  if (!layer.keys.token_inputs.empty()) {
+    std::vector<at::Tensor> rows;
+    for (const std::size_t i : order_) rows.push_back(layer.keys.token_inputs[i]);
+    result.key_token_inputs = at::stack(rows);
+  }
+  const std::int64_t longest = layer.context->keys.count();
+  result.positions.query = result.positions.query.narrow(1, 0, longest);
+  result.positions.key = result.positions.key.narrow(1, 0, longest);
+  return result;
+}
+
+}  // namespace roformer

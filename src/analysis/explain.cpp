@@ -1,0 +1,269 @@
+#include "analysis/explain.h"
+
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "config/attention_layers.h"
+#include "metrics/clustered_mean.h"
+
+namespace roformer {
+namespace {
+
+// A group's shares are without bias, however few contents it has; their errors come from how the
+// groups differ, so that there must be many.
+constexpr std::int64_t kLeastContents = 4, kMostContents = 8;  // of a group
+constexpr std::int64_t kScoreNumbers = 1 << 23;      // of one query's content with a group's keys
+constexpr std::int64_t kFewest = 128, kMost = 1024;  // contents in all
+
+std::int64_t layers_of(const ExplainedStack& stack) {
+  return stack.stack->settings().model.layers;
+}
+
+std::int64_t heads_of(const ExplainedStack& stack) {
+  return stack.stack->settings().model.heads;
+}
+
+// How the contents of a stack are drawn: about as many as there are texts, between those bounds, in
+// groups of so many that scores of all pairs fit.
+struct ContentGroups {
+  std::int64_t contents = 0, groups = 0;
+
+  ContentGroups(const ExplainedStack& stack, std::int64_t texts)
+      : contents(std::clamp(kScoreNumbers / (heads_of(stack) * stack.longest * stack.longest),
+                            kLeastContents, kMostContents)),
+        groups(std::clamp(texts, kFewest, kMost) / contents) {}
+};
+
+// One stack while it is explained.
+struct StackAnalysis {
+  const ExplainedStack& stack;
+  ContentGroups groups;
+  AttentionRecorder recorder;
+  std::vector<PositionMeans> means;  // of its layers; empty: nothing is added to the embedding
+  bool adds_to_embedding = false;
+  std::vector<std::string> ablation;  // what is switched off, in words
+
+  StackAnalysis(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
+      : stack(of),
+        groups(of, texts.sequences),
+        recorder({.layers = layers_of(of),
+                  .length = of.longest,
+                  .tokens = of.tokens,
+                  .contents = groups.contents * groups.groups,
+                  .frequency_sequences = texts.frequency_sequences,
+                  .same_tokens = of.same_tokens,
+                  .seed = seed}) {}
+};
+
+std::vector<HeadExplanation> explain_scores(const LayerRecord& record, const ExplainedLayer& layer,
+                                            std::int64_t groups) {
+  const std::vector<ScoreShares> shares = score_shares({.scheme = *record.scheme,
+                                                        .attention = *record.attention,
+                                                        .context = *record.context,
+                                                        .query = record.query,
+                                                        .key = record.key,
+                                                        .key_token_inputs = record.key_token_inputs,
+                                                        .query_positions = record.positions.query,
+                                                        .key_positions = record.positions.key,
+                                                        .groups = groups});
+  std::vector<HeadExplanation> heads;
+  for (std::size_t h = 0; h < shares.size(); ++h) {
+    heads.push_back({.layer = layer, .head = static_cast<std::int64_t>(h), .shares = shares[h]});
+  }
+  return heads;
+}
+
+class Explainer {
+ public:
+  Explainer(const ExplainedTexts& texts, std::uint64_t seed, bool ablations)
+      : texts_(texts),
+        ablations_(ablations),
+        bar_("explaining", passes(texts, ablations), "passes") {
+    for (const ExplainedStack& stack : texts.stacks) {
+      analyses_.push_back(std::make_unique<StackAnalysis>(stack, texts, seed));
+    }
+  }
+
+  Explanation explain() {
+    Explanation result{
+        .texts = texts_.in_words, .sequences = texts_.sequences, .length = texts_.longest};
+    measure_loss(result);
+    for (auto& one : analyses_) add_layers(*one, result);
+    if (ablations_) {
+      add_words(result);
+      if (result.ablation.empty()) {
+        result.ablation.push_back("it has no positions to switch off");
+      } else {
+        ablate(result);
+      }
+    }
+    bar_.finish(done_);
+    return result;
+  }
+
+ private:
+  const ExplainedTexts& texts_;
+  bool ablations_;
+  std::vector<std::unique_ptr<StackAnalysis>> analyses_;
+  RowLosses losses_;
+  ProgressBar bar_;
+  std::uint64_t done_ = 0;
+
+  static bool has_several(const ExplainedTexts& texts) { return texts.stacks.size() > 1; }
+
+  // One for the recording, one for the scores of each layer, one for each ablation.
+  static std::uint64_t passes(const ExplainedTexts& texts, bool ablations) {
+    std::int64_t count = 1;
+    for (const ExplainedStack& stack : texts.stacks) {
+      count += layers_of(stack);
+      if (ablations) count += layers_of(stack) * (heads_of(stack) + 1) + has_several(texts);
+    }
+    return static_cast<std::uint64_t>(count + ablations);
+  }
+
+  void step() { bar_.advance_to(++done_); }
+
+  void measure_loss(Explanation& result) {
+    std::vector<AttentionObserver*> recorders;
+    for (auto& one : analyses_) recorders.push_back(&one->recorder);
+    losses_ = texts_.losses(recorders);
+    result.targets =
+        std::accumulate(losses_.targets.begin(), losses_.targets.end(), std::int64_t{0});
+    if (result.targets == 0) {
+      throw_failure(texts_.folder, fmt::format("{} have no target to predict", texts_.in_words),
+                    "more --sequences");
+    }
+    const ClusteredMean loss = clustered_mean(losses_.sums, losses_.targets);
+    result.loss = loss.mean;
+    result.standard_error = loss.standard_error;
+    step();
+  }
+
+  void add_layers(StackAnalysis& one, Explanation& result) {
+    std::vector<const PositionScheme*> schemes;
+    std::set<const PositionScheme*> rotating;
+    for (std::int64_t i = 0; i < layers_of(one.stack); ++i) {
+      const LayerRecord record = one.recorder.layer(i);
+      const ExplainedLayer layer{.stack = one.stack.name, .number = i};
+      result.layers.push_back({.layer = layer,
+                               .masses = record.masses,
+                               .frequencies = record.frequencies,
+                               .heads = explain_scores(record, layer, one.groups.groups)});
+      one.means.push_back(record.positions);
+      schemes.push_back(record.scheme);
+      if (record.frequencies) rotating.insert(record.scheme);
+      step();
+    }
+    const PositionScheme& scheme = one.stack.stack->scheme();
+    one.adds_to_embedding =
+        scheme.capabilities().draws_positions
+            ? scheme.embedding_at(one.recorder.layer(0).context->drawn_positions).defined()
+            : scheme.embedding(Positions::range(0, 1)).defined();
+    if (!one.adds_to_embedding) one.means.clear();
+    for (const PositionScheme* each : schemes) {
+      const bool rotates = rotating.contains(each);
+      for (const std::string& line : ablation_in_words(*each, one.adds_to_embedding, rotates)) {
+        if (std::ranges::find(one.ablation, line) == one.ablation.end()) {
+          one.ablation.push_back(line);
+        }
+      }
+    }
+  }
+
+  // Those of one stack say so.
+  void add_words(Explanation& result) const {
+    for (const auto& one : analyses_) {
+      for (const std::string& line : one->ablation) {
+        const bool of_all = std::ranges::all_of(analyses_, [&](const auto& other) {
+          return std::ranges::find(other->ablation, line) != other->ablation.end();
+        });
+        std::string text = of_all ? line : fmt::format("in the {}: {}", one->stack.name, line);
+        if (std::ranges::find(result.ablation, text) == result.ablation.end()) {
+          result.ablation.push_back(std::move(text));
+        }
+      }
+    }
+  }
+
+  // Without these parts; a stack that has none stays as it is.
+  LossChange without(const std::vector<std::optional<AblatedPart>>& parts) {
+    std::vector<std::unique_ptr<PositionAblation>> ablations;
+    std::vector<AttentionObserver*> observers;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      ablations.push_back(
+          parts[i] ? std::make_unique<PositionAblation>(*parts[i], analyses_[i]->means) : nullptr);
+      observers.push_back(ablations.back().get());
+    }
+    const LossChange change = loss_change(losses_, texts_.losses(observers));
+    step();
+    return change;
+  }
+  LossChange without(std::size_t stack, const AblatedPart& part) {
+    std::vector<std::optional<AblatedPart>> parts(texts_.stacks.size());
+    parts[stack] = part;
+    return without(parts);
+  }
+
+  void ablate(Explanation& result) {
+    result.ablated = true;
+    result.without_positions =
+        without(std::vector<std::optional<AblatedPart>>(texts_.stacks.size(), AblatedPart{}));
+    std::size_t at = 0;
+    for (std::size_t s = 0; s < texts_.stacks.size(); ++s) {
+      const ExplainedStack& stack = texts_.stacks[s];
+      if (has_several(texts_)) {
+        result.stacks.push_back({.stack = stack.name, .without_positions = without(s, {})});
+      }
+      for (std::int64_t i = 0; i < layers_of(stack); ++i) {
+        LayerExplanation& entry = result.layers[at++];
+        entry.without_positions = without(s, {.layer = i});
+        for (HeadExplanation& head : entry.heads) {
+          head.without_positions = without(s, {.layer = i, .head = head.head});
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void require_explainable(const Settings& settings, const std::string& run) {
+  if (!uses_linear_attention(settings.attention)) return;
+  throw_usage(run, "linear attention makes no scores that could be explained",
+              "a run whose attention.kernel is softmax in all layers");
+}
+
+std::string ExplainedLayer::name() const {
+  return stack.empty() ? std::to_string(number) : fmt::format("{} {}", stack, number);
+}
+
+std::string ExplainedLayer::title() const {
+  return stack.empty() ? fmt::format("layer {}", number)
+                       : fmt::format("{} layer {}", stack, number);
+}
+
+Explanation explain(const TrainedModel& model, const Dataset& dataset,
+                    const ExplainOptions& options) {
+  const c10::AutoGradMode no_gradient(false);
+  require_explainable(model.settings, model.checkpoint.string());
+  const ExplainedTexts texts = rows_of_text(model, dataset, options);
+  return Explainer(texts, model.settings.seed, options.ablations).explain();
+}
+
+Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
+                    const ExplainOptions& options) {
+  const c10::AutoGradMode no_gradient(false);
+  require_explainable(translator.settings, translator.checkpoint.string());
+  const ExplainedTexts texts = sentence_pairs(translator, dataset, options);
+  return Explainer(texts, translator.settings.seed, options.ablations).explain();
+}
+
+}  // namespace roformer

@@ -1,0 +1,42 @@
+// Runs golden cases: the scheme and the attention of this program, in float64 and float32, against
+// what a case says they give.
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "analysis/golden_file.h"
+
+namespace roformer {
+
+// The worst error as a share of its tolerance, |got - wanted| / (absolute + relative |wanted|): a
+// miss where above 1. Negative: nothing to compare.
+struct GoldenErrors {
+  double logits = -1;
+  double output = -1;
+  double gradients = -1;
+  double others = -1;  // tables, rotated queries, buckets and so on
+  double worst() const;
+  void include(const GoldenErrors& more);  // the worse of both
+};
+
+struct GoldenResult {
+  std::string file;
+  std::string scheme;  // of this program; as the case says where there is none
+  GoldenErrors float64, float32;
+  std::string problem;  // why the case could not be run, or what differs in shape
+  bool passed() const;
+};
+
+GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenIndex& index,
+                             at::Device device = at::kCPU);
+// Every case that the folder's index.json lists.
+std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder,
+                                            at::Device device = at::kCPU);
+
+// What a case of scheme "table" expects under this name; throws Error for an unknown one.
+at::Tensor golden_table(const GoldenCase& golden, const std::string& name);
+
+}  // namespace roformer

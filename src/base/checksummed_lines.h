@@ -1,0 +1,20 @@
+// A text file whose first line is a comment with a checksum of the rest: a stored configuration, in
+// which a flipped digit would be another value.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace roformer {
+
+std::string checksummed_lines(std::string_view lines);
+
+// Whether a text begins with such a line, whatever follows it.
+bool begins_with_seal(std::string_view text);
+
+// Throws Error (failure) where the file begins with a checksum that the rest does not fit. One
+// without such a line is anyone's to write.
+void check_checksummed_lines(const std::filesystem::path& file);
+
+}  // namespace roformer

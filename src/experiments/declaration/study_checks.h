@@ -1,0 +1,52 @@
+// What the parts of a study must have to do with each other: found before anything runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/problems.h"
+#include "experiments/declaration/study_axis.h"
+#include "experiments/declaration/study_sections.h"
+#include "experiments/declaration/study_settings.h"
+
+namespace roformer {
+
+// The study's folder and that of its trainings lie in `runs`.
+void check_names(const StudySettings& study, const std::string& file, Problems& problems);
+
+// An axis that study.choose or study.spread (`key`) names must be there.
+void require_axis(const std::string& key, const std::string& value,
+                  const std::vector<MatrixAxis>& axes, const std::string& file, Problems& problems);
+
+// study.reference must name a row, or the value of one axis. Where flags have `replaced` the values
+// of axes it may be gone with them: then the study has none.
+void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, StudySettings& study,
+                       const std::string& file, Problems& problems);
+
+// "a-b" and "c" make the same name as "a" and "b-c".
+void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& file,
+                        Problems& problems);
+
+// A metric that none of the runs has would be an empty column after all of the training.
+void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const StudySettings& study,
+                            Problems& problems);
+
+// The loss of word frequencies is of prepared text, and beside losses and their bits only.
+void check_reference_lines(const StudySettings& study, const std::string& file, Problems& problems);
+
+// Lengths are of language models, a split without them of translators.
+void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems);
+
+// An option of a scheme that a value of an axis sets and none of its runs has: its runs would be
+// those of another value under a name of their own.
+void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
+                         Problems& problems);
+
+// Of the values of a key that says nothing in a combination the first one is run, and the others,
+// which would be the same run under other names, say why not.
+void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs);
+
+// Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
+void report_refusals(const std::vector<StudyRun>& runs, Problems& problems);
+
+}  // namespace roformer

@@ -1,0 +1,135 @@
+// A study: one configuration, and a matrix of keys whose values are tried in every combination.
+//
+//   extends: quickstart.yaml
+//   study: {name: positions, metric: validation_loss, columns: [parameters, tokens_per_second]}
+//   matrix:
+//     position: [rope, sinusoidal]
+//     seed: [1, 2]
+//
+// A value may come with further keys, `probe.kind: [copy, {addition: {training.steps: 8000}}]`, and
+// `variants:` is one more axis whose values are named sets of keys:
+//
+//   variants:
+//     - {name: plain}
+//     - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
+//
+// `tune:` chooses values of keys for each row beforehand: study_tuning.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/assignment.h"
+#include "config/load.h"
+#include "config/problems.h"
+#include "config/settings.h"
+#include "experiments/declaration/study_evaluations.h"
+
+namespace roformer {
+
+// A reference value of a paper, shown beside ours in the study's table.
+struct PaperValue {
+  std::string row;     // value of the axis that names the row, e.g. "rope"
+  std::string metric;  // e.g. "validation_loss"
+  double value = 0;
+  std::string source;  // e.g. "RoFormer, table 2"
+  std::string model;   // whose it is, where a table has several: a row of study.spread
+};
+
+// A line in the charts of the study's metric: a value of the study's file, or the loss of word
+// frequencies ("unigram"), which is computed from the data of the runs.
+struct StudyReferenceLine {
+  std::string label;
+  std::optional<double> value;  // none: of the data
+};
+
+inline constexpr const char* kUnigramLine = "unigram";
+
+// One key and the values that it takes; "variant" for the axis of `variants:`.
+struct StudyAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+// The axis over which a row has its runs; it never tells rows apart.
+inline constexpr const char* kSeedAxis = "seed";
+
+struct StudyRun {
+  std::string name;                 // "rope-seed1", the folder of the run
+  std::vector<std::string> values;  // one of each axis, in the axes' order
+  Settings settings;                // run and runs are set: runs/STUDY/RUN
+  // The settings with each combination of tune.values, as the runs of StudyTuning::study that
+  // agree with this one in tune.per have them, in their order; empty without tuning. `settings` are
+  // the first ones until a choice is made.
+  std::vector<Settings> candidates;
+  std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
+  bool asked = true;                // false: shown where it is done, of a protocol (version > 0)
+  std::string notice;               // what flags changed besides their keys, for people; or empty
+  Problems refusals;                // why this combination contradicts itself; mostly empty
+};
+
+struct StudySettings;
+
+// What `tune:` asks for.
+struct StudyTuning {
+  std::vector<std::string> keys;  // whose values are chosen
+  std::vector<std::string> per;   // axes: runs that agree in these share the choice
+  std::string with;               // what else tells its runs from the table's, for people
+  std::filesystem::path record;   // of the same protocol, whose trials are taken; empty: none
+  // The trainings that it takes, in runs/STUDY/tuning. Its axes are `per` and then `keys`, its
+  // metric the one that is chosen by.
+  std::shared_ptr<const StudySettings> study;
+};
+
+struct StudySettings {
+  std::string name;  // default: the file's stem
+  std::filesystem::path file;
+  std::string text;  // of the file, for the report
+  std::string metric = "validation_loss";
+  std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
+  std::vector<PaperValue> paper;
+  // An axis of which every row shows only the value with the best mean of the metric over the
+  // seeds, as learning rates are chosen on a validation set; empty: none.
+  std::string choose;
+  // An axis whose values become the columns of a table of their own, with `paper` as further rows.
+  std::string spread;
+  std::string note;  // below the tables
+  // Of a protocol that is kept for results of different days and machines: raised whenever its
+  // data, batches or recipe change, so that only equal versions are compared. Flags then say which
+  // runs are made now and add values to the axes; what is done of the others stays in the tables.
+  // 0: none.
+  std::int64_t version = 0;
+  // The row that the others are compared with, named before the results are known: a value of one
+  // axis ("rope"; every row is then compared with the one that differs in that axis only), or the
+  // title of a row. Empty: the best one is, and the p-values are corrected for all pairs.
+  std::string reference;
+  std::vector<StudyReferenceLine> reference_lines;
+  // Another study whose trainings are taken, and done there where they are missing; empty: its own.
+  std::string trainings;
+  StudyEvaluations evaluations;  // of what was trained
+  std::optional<StudyTuning> tuning;
+  std::filesystem::path folder;  // runs/STUDY, for reports and evaluations
+  std::vector<StudyAxis> axes;
+  std::vector<StudyRun> runs;  // every combination, the last axis running fastest
+};
+
+// True when the file or one that it extends has a matrix, variants or a study section. A file that
+// cannot be read throws Error (usage).
+bool is_study(const std::filesystem::path& file);
+
+// An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
+// that axis or adds one (of a protocol, says what of that axis is asked for and adds to it); any
+// other is set in all runs. All problems come at once, as from
+// load_settings; a metric that no run will have (study_metrics.h) is one. A combination that
+// contradicts itself is a run with refusals, and a problem only where no combination is good.
+// `source_keys` is asked once for each path.
+StudySettings load_study(const std::filesystem::path& file,
+                         const std::vector<Override>& overrides = {},
+                         const SourceKeys& source_keys = {});
+
+}  // namespace roformer

@@ -1,0 +1,110 @@
+#include "experiments/metric.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "config/task_facts.h"
+#include "experiments/declaration/study_metrics.h"
+
+namespace roformer {
+namespace {
+
+using Best = Column::Best;
+using Style = NumberFormat::Style;
+
+// Of every run, whatever its task.
+const std::vector<Column>& run_metrics() {
+  static const std::vector<Column> metrics{
+      {.title = "parameters", .key = "parameters", .format = {Style::count, 0}},
+      // Of different tasks, so that none of a column is the best.
+      {.title = "score", .key = "score", .unit = "x100", .format = {Style::percent, 1}},
+      {.title = "collapsed runs", .key = "collapsed", .format = {Style::count, 0}},
+      {.title = "train", .key = "training_examples", .format = {Style::count, 0}},
+      {.title = "dev", .key = "validation_examples", .format = {Style::count, 0}},
+      {.title = "loss at 25 %",
+       .key = "loss_at_25",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "loss at 50 %",
+       .key = "loss_at_50",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "loss at 75 %",
+       .key = "loss_at_75",
+       .format = {Style::fixed, 3},
+       .best = Best::lowest},
+      {.title = "tokens/s",
+       .key = "tokens_per_second",
+       .format = {Style::count, 0},
+       .best = Best::highest},
+      {.title = "time per step",
+       .key = "milliseconds_per_step",
+       .unit = "ms",
+       .format = {Style::fixed, 1},
+       .best = Best::lowest},
+      {.title = "memory",
+       .key = "peak_memory",
+       .unit = "MiB",
+       .format = {Style::count, 0},
+       .best = Best::lowest},
+      {.title = "steps", .key = "steps", .format = {Style::count, 0}},
+      {.title = "tokens", .key = "tokens", .format = {Style::count, 0}},
+      {.title = "time", .key = "minutes", .unit = "min", .format = {Style::fixed, 1}},
+  };
+  return metrics;
+}
+
+Column column_of(const std::string& name, const FoundMetric& found) {
+  const MetricFacts& metric = *found.facts;
+  std::string title = std::string(metric.title) + found.at;
+  std::ranges::replace(title, '_', ' ');
+  return {.title = title,
+          .key = name,
+          .unit = std::string(metric.unit),
+          .format = {metric.is_share() ? Style::percent : Style::fixed, metric.digits},
+          .best = metric.higher_is_better ? Best::highest : Best::lowest};
+}
+
+}  // namespace
+
+Column metric_column(const std::string& name) {
+  if (const std::optional<std::string> figure = median_of(name)) {
+    Column column = metric_column(*figure);
+    column.title = "median";
+    column.key = name;
+    return column;
+  }
+  if (const std::optional<std::string> figure = mismatched_of(name)) {
+    Column column = metric_column(*figure);
+    column.title += ", mismatched";
+    column.key = name;
+    return column;
+  }
+  if (name.starts_with(kAveraged)) {
+    Column column = metric_column(name.substr(kAveraged.size()));
+    column.title += ", averaged weights";
+    column.key = name;
+    return column;
+  }
+  for (const Column& metric : run_metrics()) {
+    if (metric.key == name) return metric;
+  }
+  if (const std::optional<FoundMetric> found = find_metric(name)) return column_of(name, *found);
+  constexpr std::string_view kTestLength = "test_loss_at_length_";
+  if (name.starts_with(kTestLength)) {
+    return {.title = "test loss at " + name.substr(kTestLength.size()),
+            .key = name,
+            .format = {Style::fixed, 3},
+            .best = Best::lowest};
+  }
+  std::string title = name;
+  std::replace(title.begin(), title.end(), '_', ' ');
+  const bool loss = name.find("loss") != std::string::npos;
+  return {.title = title,
+          .key = name,
+          .format = {Style::fixed, 3},
+          .best = loss ? Best::lowest : Best::highest};
+}
+
+}  // namespace roformer

@@ -1,0 +1,251 @@
+#include "experiments/study_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "config/position_facts.h"
+#include "experiments/chosen_rows.h"
+#include "experiments/declaration/study_metrics.h"
+#include "experiments/length_report.h"
+#include "experiments/metric.h"
+#include "experiments/run_facts.h"
+#include "metrics/statistics.h"
+
+namespace roformer {
+namespace {
+
+constexpr std::size_t kMostLines = 8;  // as many as there are colours
+constexpr double kNormal = 1.96;       // standard errors to either side of a 95 % interval
+constexpr std::size_t kMostSeeds = 2;  // that have no interval worth drawing
+
+// With "(1 of 3)" behind it where not all runs have the figure.
+std::string shared_title(const StudyRow& row, const std::string& metric) {
+  const std::string share = row.share(metric);
+  return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
+}
+
+std::string family_of(const std::string& scheme) {
+  const PositionFacts* const facts = find_position_facts(scheme);
+  return facts == nullptr ? "" : std::string(facts->family);
+}
+
+// The family of the scheme that the row's runs have.
+std::string family_of(const StudySettings& study, const StudyRow& row) {
+  const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
+    return !row.runs.empty() && other.name == row.runs.front().name;
+  });
+  return run == study.runs.end() ? "" : family_of(run->settings.position.scheme);
+}
+
+// The mean over a row's finished runs where all of them have a point, and one deviation to either
+// side where there are several.
+Series row_series(const StudyRow& row, const std::string& metric) {
+  std::map<double, std::vector<double>> points;
+  std::size_t runs = 0;
+  for (const RunResult& run : row.runs) {
+    const auto curve = run.curves.find(metric);
+    if (run.state != RunResult::State::finished || curve == run.curves.end()) continue;
+    ++runs;
+    for (const CurvePoint& point : curve->second) points[point.x].push_back(point.y);
+  }
+  Series series{.name = shared_title(row, metric)};
+  for (const auto& [x, values] : points) {
+    if (values.size() != runs) continue;
+    const double middle = mean(values);
+    series.x.push_back(x);
+    series.y.push_back(middle);
+    if (runs < 2) continue;
+    const double deviation = sample_standard_deviation(values);
+    series.low.push_back(middle - deviation);
+    series.high.push_back(middle + deviation);
+  }
+  return series;
+}
+
+bool any_band(const LineChart& chart) {
+  return std::any_of(chart.series.begin(), chart.series.end(),
+                     [](const Series& series) { return !series.low.empty(); });
+}
+
+// A share, which its unit calls a percentage.
+void to_percent(std::vector<double>& shares) {
+  for (double& share : shares) share *= 100;
+}
+
+void add_curves(const StudySettings& study, const StudyResults& results,
+                const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
+  const std::string figure = median_of(study.metric).value_or(study.metric);
+  const Column metric = metric_column(figure);
+  LineChart chart{.title = metric.title + " over the steps",
+                  .x = {.title = "steps"},
+                  .y = {.title = metric.title, .unit = metric.unit},
+                  .references = results.references,
+                  .markers = LineChart::Markers::never};
+  std::vector<std::string> families;
+  for (const StudyRow& row : rows) {
+    Series series = row_series(row, figure);
+    if (series.x.empty()) continue;
+    chart.series.push_back(std::move(series));
+    families.push_back(family_of(study, row));
+  }
+  if (chart.series.empty()) return;
+  if (metric.format.style == NumberFormat::Style::percent) {
+    for (Series& one : chart.series) {
+      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) to_percent(*values);
+    }
+    for (ReferenceLine& line : chart.references) line.value *= 100;
+  }
+  // A single validation is a point and no line, and of nothing but points there is the table.
+  if (std::ranges::all_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) return;
+  if (std::ranges::any_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) {
+    chart.markers = LineChart::Markers::always;
+  }
+  chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
+                                     "to either side; same held-out text for all"
+                                   : "Same held-out text for all";
+  charts.push_back({.name = "curves", .chart = by_family(std::move(chart), families)});
+}
+
+Dot dot_of(const StudyRow& row, const Column& metric) {
+  Dot dot{.name = shared_title(row, metric.key), .value = row.value(metric.key)};
+  const std::vector<double> values = row.figures(metric.key);
+  if (values.size() == 1) {
+    const std::vector<double> error = row.figures(metric.key + "_standard_error");
+    if (error.size() != 1) return dot;
+    dot.low = dot.value - kNormal * error.front();
+    dot.high = dot.value + kNormal * error.front();
+  }
+  if (values.size() < 2) return dot;
+  dot.parts = values;
+  dot.label = format_number(dot.value, metric.format);
+  if (median_of(metric.key)) return dot;
+  dot.label += " ± " + format_number(sample_standard_deviation(values), metric.format);
+  if (values.size() <= kMostSeeds) return dot;
+  const Interval interval = student_interval(values);
+  dot.low = interval.low;
+  dot.high = interval.high;
+  return dot;
+}
+
+// A share is drawn as it is written, a hundred times as large.
+void scale(DotChart& chart, double factor) {
+  for (Dot& dot : chart.dots) {
+    dot.value *= factor;
+    for (double& part : dot.parts) part *= factor;
+    if (dot.low) *dot.low *= factor;
+    if (dot.high) *dot.high *= factor;
+  }
+  for (ReferenceLine& line : chart.references) line.value *= factor;
+}
+
+void add_figures(const StudySettings& study, const StudyResults& results,
+                 const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
+  const Column metric = metric_column(study.metric);
+  const bool best = std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
+  DotChart chart{.title = metric.title + (best ? "" : " at the end"),
+                 .value = {.title = metric.title, .unit = metric.unit},
+                 .format = metric.format,
+                 .references = results.references};
+  bool several = false;
+  bool intervals = false;
+  bool of_text = false;
+  for (const StudyRow& row : rows) {
+    if (row.figures(study.metric).empty()) continue;
+    chart.dots.push_back(dot_of(row, metric));
+    several |= !chart.dots.back().parts.empty();
+    intervals |= chart.dots.back().low.has_value();
+    of_text |= chart.dots.back().low.has_value() && chart.dots.back().parts.empty();
+    if (rows.size() > kMostLines) chart.dots.back().group = family_of(study, row);
+  }
+  if (chart.dots.size() < 2) return;
+  chart.subtitle =
+      several     ? intervals ? "Mean over the seeds with Student's 95 % interval; rings: the seeds"
+                              : "Mean over the seeds; rings: the seeds"
+      : intervals ? "One seed; the 95 % interval is of the held-out text, not of other trainings"
+                  : "One seed: its noise is not known";
+  if (several && of_text) chart.subtitle += "; of one seed: of the held-out text alone";
+  if (metric.format.style == NumberFormat::Style::percent) {
+    for (Dot& dot : chart.dots) {
+      if (dot.label.empty()) dot.label = format_number(dot.value, metric.format);
+    }
+    scale(chart, 100);
+  }
+  charts.push_back({.name = "figures", .chart = std::move(chart)});
+}
+
+void add_lengths(const StudySettings& study, const StudyResults& results,
+                 std::vector<NamedChart>& charts) {
+  if (results.lengths.empty()) return;
+  std::map<std::string, std::string> families;
+  for (const LengthRow& row : results.lengths) families[row.title] = family_of(row.scheme);
+  std::size_t number = 0;
+  for (LineChart& chart : length_charts(results.lengths, common_training_length(study))) {
+    std::vector<std::string> of_series;
+    for (const Series& series : chart.series) of_series.push_back(families[series.name]);
+    // A pair of charts for the models as trained, then one for each scheme with variants.
+    const std::string kind = number % 2 == 0 ? "lengths" : "positions";
+    const std::string name = number < 2 ? kind : fmt::format("{}_{}", kind, number / 2 + 1);
+    charts.push_back({.name = name, .chart = by_family(std::move(chart), of_series)});
+    ++number;
+  }
+}
+
+void add_translations(const StudySettings& study, const StudyResults& results,
+                      const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
+  if (!results.translations || results.translations->by_length.series.empty()) return;
+  const LineChart& chart = results.translations->by_length;
+  std::vector<std::string> families;
+  for (const Series& series : chart.series) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const StudyRow& other) {
+      return other.title() == series.name;
+    });
+    families.push_back(row == rows.end() ? "" : family_of(study, *row));
+  }
+  charts.push_back({.name = "bleu_by_length", .chart = by_family(chart, families)});
+}
+
+}  // namespace
+
+StudyChart by_family(LineChart chart, const std::vector<std::string>& families) {
+  std::vector<std::string> different;
+  for (const std::string& family : families) {
+    if (std::find(different.begin(), different.end(), family) == different.end()) {
+      different.push_back(family);
+    }
+  }
+  if (chart.series.size() <= kMostLines || different.size() < 2) return chart;
+  LineChartGrid grid{.title = chart.title,
+                     .subtitle = chart.subtitle +
+                                 "; a chart for each family of schemes, the others "
+                                 "grey behind"};
+  for (const std::string& family : different) {
+    LineChart panel = chart;
+    panel.title = family;
+    panel.subtitle.clear();
+    panel.series.clear();
+    for (std::size_t i = 0; i < chart.series.size(); ++i) {
+      (families[i] == family ? panel.series : panel.context).push_back(chart.series[i]);
+    }
+    grid.panels.push_back(std::move(panel));
+  }
+  return grid;
+}
+
+std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResults& results) {
+  const std::vector<StudyRow> rows = chosen_rows(study, results.rows);
+  std::vector<NamedChart> charts;
+  add_curves(study, results, rows, charts);
+  add_figures(study, results, rows, charts);
+  add_lengths(study, results, charts);
+  add_translations(study, results, rows, charts);
+  return charts;
+}
+
+std::string to_svg(const StudyChart& chart) {
+  return std::visit([](const auto& one) { return to_svg(one, SvgUse::standalone); }, chart);
+}
+
+}  // namespace roformer

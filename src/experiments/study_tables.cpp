@@ -1,0 +1,214 @@
+#include "experiments/study_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "config/task_facts.h"
+#include "experiments/chosen_rows.h"
+#include "experiments/difference_table.h"
+#include "experiments/length_report.h"
+#include "experiments/run_facts.h"
+#include "experiments/spread_table.h"
+#include "experiments/target_differences.h"
+
+namespace roformer {
+namespace {
+
+bool any_best_validation(const StudySettings& study) {
+  return std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
+}
+
+// Which validation the figures are of.
+std::string validation_sentence(const StudySettings& study) {
+  if (!any_best_validation(study)) return "Figures of the last validation.";
+  if (std::all_of(study.runs.begin(), study.runs.end(), shows_best_validation)) {
+    return "Figures of the best validation: training.patience ends the runs after it.";
+  }
+  return "Figures of the last validation; of the best where training.patience ends the run.";
+}
+
+// Several seeds that all go on from one pretraining say nothing of the pretraining's own noise.
+std::string checkpoint_sentence(const StudySettings& study) {
+  const std::optional<std::size_t> seed = seed_axis(study);
+  if (!seed || study.axes[*seed].values.size() < 2) return "";
+  // From where the runs of each row start.
+  std::map<std::vector<std::string>, std::set<std::string>> sources;
+  for (const StudyRun& run : study.runs) {
+    if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
+    std::vector<std::string> labels = run.values;
+    labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(*seed));
+    sources[labels].insert(run.settings.model.from.string());
+  }
+  for (const auto& [labels, from] : sources) {
+    if (from.size() > 1) return "";
+  }
+  return " The seeds are of the fine-tuning: all of a row go on from one pretraining, so that "
+         "deviations and tests compare these checkpoints, not the schemes that they were trained "
+         "with.";
+}
+
+std::string paper_sources(const StudySettings& study) {
+  std::vector<std::string> sources;
+  for (const PaperValue& value : study.paper) {
+    const bool there = std::find(sources.begin(), sources.end(), value.source) != sources.end();
+    if (!value.source.empty() && !there) sources.push_back(value.source);
+  }
+  return fmt::format("{}", fmt::join(sources, "; "));
+}
+
+// Of which shares of the steps the table shows the loss; "" where of none.
+std::string shares_sentence(const std::vector<Column>& columns) {
+  std::vector<std::string> shares;
+  for (const char* const share : {"25", "50", "75"}) {
+    const std::string key = std::string("loss_at_") + share;
+    if (std::ranges::find(columns, key, &Column::key) != columns.end()) shares.emplace_back(share);
+  }
+  if (shares.empty()) return "";
+  std::string text = shares.front();
+  for (std::size_t i = 1; i < shares.size(); ++i) {
+    text += (i + 1 < shares.size() ? ", " : " and ") + shares[i];
+  }
+  return " Loss at " + text + " % of the steps: the nearest validation before.";
+}
+
+std::string results_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const bool labelled = task_facts(study.runs.front().settings.task).labelled;
+  std::string text = validation_sentence(study);
+  text +=
+      labelled ? " The score is the task's own metric; a collapsed run gives every example of the "
+                 "validation set the same label."
+      : of_several_questions(study, rows)
+          ? " Losses and accuracies are of the pieces of each row's own vocabulary, or of its own "
+            "kind of questions: they do not compare between those, and none of them is marked; of "
+            "other columns the best is bold."
+          : " The best of each column is bold.";
+  text += shares_sentence(study_table(study, rows, TableUse::data).columns());
+  text += checkpoint_sentence(study);
+  if (!study.choose.empty()) {
+    text += fmt::format(" Of {} the value with the best mean on the validation set.", study.choose);
+  }
+  for (const StudyAxis& axis : study.axes) {
+    if (axis.key == kSeedAxis && axis.values.size() > 1) {
+      // The rows of a protocol have as many as were made.
+      text += study.version > 0
+                  ? std::string(" Mean ± standard deviation over the seeds of a row.")
+                  : fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
+      const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
+        return !row.share(study.metric).empty() && !row.figures(study.metric).empty();
+      });
+      if (partly) text += " \"(1 of 3)\": not all of them; such a row is never the best.";
+    }
+  }
+  const std::string sources = paper_sources(study);
+  if (!sources.empty()) text += " The paper's values: " + sources + ".";
+  return text;
+}
+
+// On the page the lines of the charts are rows below the others; no row is better than them or
+// worse, as none of them is trained.
+Table with_reference_lines(const Table& table, const StudySettings& study,
+                           const StudyResults& results) {
+  const std::vector<Column>& columns = table.columns();
+  const auto metric = std::ranges::find(columns, study.metric, &Column::name);
+  const auto title = std::ranges::find(columns, Column::Alignment::left, &Column::alignment);
+  if (metric == columns.end() || title == columns.end() || table.rows().empty()) return table;
+  Table result = table;
+  for (const ReferenceLine& line : results.references) {
+    std::vector<Cell> cells(columns.size());
+    cells[static_cast<std::size_t>(title - columns.begin())] = line.label;
+    cells[static_cast<std::size_t>(metric - columns.begin())] = as_words(line.value, *metric);
+    result.add_row(std::move(cells));
+  }
+  return result;
+}
+
+std::string length_caption(const StudySettings& study, const std::vector<LengthRow>& lengths) {
+  const std::optional<std::int64_t> training_length = common_training_length(study);
+  return fmt::format(
+      "Loss in nats of held-out text in rows of each length, the same rows for all of a column; "
+      "{}. "
+      "{} ± is the standard deviation over the seeds, where there are several.",
+      training_length ? fmt::format("trained at {}", *training_length)
+                      : "not all were trained at the same length",
+      weights_sentence(lengths));
+}
+
+}  // namespace
+
+std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResults& results,
+                                     TableUse use) {
+  std::vector<StudyTable> tables;
+  const auto add = [&](StudyTable table) {
+    if (!table.table.rows().empty()) tables.push_back(std::move(table));
+  };
+  const std::vector<StudyRow> rows = chosen_rows(study, results.rows);
+  if (!study.spread.empty()) {
+    add({.name = "spread", .title = "", .table = spread_table(study, rows, use), .caption = ""});
+  }
+  add({.name = "results",
+       .title = "",
+       .table = use == TableUse::page
+                    ? with_reference_lines(study_table(study, rows, use), study, results)
+                    : study_table(study, rows, use),
+       .caption = results_caption(study, rows)});
+  if (use == TableUse::page) {  // elsewhere a row says its own reason
+    add({.name = "missing",
+         .title = "Not finished",
+         .table = missing_table(results.rows),
+         .caption = "",
+         .of_missing = true});
+  }
+  add({.name = "differences",
+       .title = "Differences, paired by seed",
+       .table = difference_table(study, rows),
+       .caption = difference_caption(study, rows)});
+  add({.name = "target_differences",
+       .title = "Differences of rows of one seed, on the same targets",
+       .table = target_difference_table(study, rows),
+       .caption = target_difference_caption(study)});
+  if (const auto& translations = results.translations) {
+    add({.name = "translations",
+         .title = "Translations",
+         .table = translations->scores,
+         .caption = translations->scores_caption});
+    add({.name = "missing_translations",
+         .title = "Without translations",
+         .table = translations->missing,
+         .caption = "",
+         .of_missing = true});
+    add({.name = "translation_tests",
+         .title = "Differences of the translations",
+         .table = translations->tests,
+         .caption = translations->tests_caption});
+  }
+  if (results.tuning) {
+    add({.name = "tuning",
+         .title = "What was tuned",
+         .table = tuning_table(*study.tuning, *results.tuning),
+         .caption = tuning_sentence(*study.tuning)});
+  }
+  if (!results.lengths.empty()) {
+    add({.name = "lengths",
+         .title = "At other lengths",
+         .table = length_table(results.lengths, common_training_length(study)),
+         .caption = length_caption(study, results.lengths)});
+    add({.name = "missing_lengths",
+         .title = "Not evaluated",
+         .table = missing_lengths(results.lengths),
+         .caption = "",
+         .of_missing = true});
+  }
+  return tables;
+}
+
+const StudyTable* find_table(const std::vector<StudyTable>& tables, std::string_view name) {
+  const auto found = std::ranges::find(tables, name, &StudyTable::name);
+  return found == tables.end() ? nullptr : &*found;
+}
+
+}  // namespace roformer

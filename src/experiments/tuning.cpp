@@ -1,0 +1,201 @@
+#include "experiments/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/period.h"
+#include "experiments/metric.h"
+
+namespace roformer {
+namespace {
+
+std::vector<std::string> first_labels(const StudyRow& row, std::size_t count) {
+  return {row.labels.begin(), row.labels.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+std::vector<std::string> labels_from(const StudyRow& row, std::size_t first) {
+  return {row.labels.begin() + static_cast<std::ptrdiff_t>(first), row.labels.end()};
+}
+
+const StudyAxis& axis_named(const std::vector<StudyAxis>& axes, const std::string& key) {
+  const auto found = std::find_if(axes.begin(), axes.end(),
+                                  [&](const StudyAxis& axis) { return axis.key == key; });
+  ROFORMER_ASSERT(found != axes.end());
+  return *found;
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  try {
+    return parse_period(text).amount;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Of a key with an order, the least or the greatest value that was tried; two values have no
+// inside.
+bool is_edge(const StudyAxis& axis, const std::string& value) {
+  if (axis.values.size() < 3) return false;
+  std::vector<double> numbers;
+  for (const std::string& text : axis.values) {
+    const std::optional<double> number = number_of(text);
+    if (!number) return false;
+    numbers.push_back(*number);
+  }
+  const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
+  const std::optional<double> own = number_of(value);
+  return own == *least || own == *greatest;
+}
+
+TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const StudyRow*>& tried) {
+  const Column metric = metric_column(tuning.study->metric);
+  const std::size_t known = tuning.per.size();
+  TunedChoice choice{.who = first_labels(*tried.front(), known)};
+  // A value that diverged has lost; one whose training failed (was killed, found no room on the
+  // disk) has not been tried.
+  for (const StudyRow* row : tried) {
+    for (const RunResult& run : row->runs) {
+      if (run.state != RunResult::State::failed) continue;
+      choice.reason = "a training of its tuning failed: " + run.name + ": " + run.remark;
+      return choice;
+    }
+  }
+  const StudyRow& best = **std::min_element(
+      tried.begin(), tried.end(),
+      [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
+  if (std::isnan(best.value(tuning.study->metric))) {
+    const bool finished = std::ranges::any_of(
+        best.runs, [](const RunResult& run) { return run.state == RunResult::State::finished; });
+    choice.reason = finished ? "no training of its tuning has a figure " + tuning.study->metric
+                             : "no training of its tuning was finished: " + best.reasons();
+    return choice;
+  }
+  choice.values = labels_from(best, known);
+  for (std::size_t i = 0; i < tuning.keys.size(); ++i) {
+    choice.at_edge |= is_edge(axis_named(tuning.study->axes, tuning.keys[i]), choice.values[i]);
+  }
+  return choice;
+}
+
+// Where the combination stands among all of the tuned keys, the last one running fastest.
+std::size_t combination_of(const StudyTuning& tuning, const std::vector<std::string>& values) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < tuning.keys.size(); ++i) {
+    const std::vector<std::string>& all = axis_named(tuning.study->axes, tuning.keys[i]).values;
+    index = index * all.size() +
+            static_cast<std::size_t>(std::find(all.begin(), all.end(), values[i]) - all.begin());
+  }
+  return index;
+}
+
+std::vector<std::string> labels_of(const StudySettings& study, const StudyRun& run,
+                                   const std::vector<std::string>& keys) {
+  std::vector<std::string> labels;
+  for (const std::string& key : keys) {
+    const StudyAxis& axis = axis_named(study.axes, key);
+    labels.push_back(run.values[static_cast<std::size_t>(&axis - study.axes.data())]);
+  }
+  return labels;
+}
+
+}  // namespace
+
+TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResult>& results) {
+  TuningResults all{.rows = study_rows(*tuning.study, results, StudyOrder::file)};
+  std::vector<std::vector<const StudyRow*>> groups;
+  for (const StudyRow& row : all.rows) {
+    const std::vector<std::string> who = first_labels(row, tuning.per.size());
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
+      return first_labels(*other.front(), tuning.per.size()) == who;
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), std::vector<const StudyRow*>());
+    group->push_back(&row);
+  }
+  for (const auto& group : groups) all.choices.push_back(choice_among(tuning, group));
+  return all;
+}
+
+StudySettings with_choices(const StudySettings& study, const TuningResults& results) {
+  StudySettings chosen = study;
+  const StudyTuning& tuning = *study.tuning;
+  for (StudyRun& run : chosen.runs) {
+    const std::vector<std::string> who = labels_of(study, run, tuning.per);
+    const auto choice = std::find_if(results.choices.begin(), results.choices.end(),
+                                     [&](const TunedChoice& other) { return other.who == who; });
+    ROFORMER_ASSERT(choice != results.choices.end());
+    run.chosen = choice->values;
+    if (choice->values.empty()) {
+      if (run.refusals.empty()) run.refusals.add({.message = choice->reason});
+    } else if (!run.candidates.empty()) {
+      run.settings = run.candidates[combination_of(tuning, choice->values)];
+    }
+  }
+  return chosen;
+}
+
+Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
+  constexpr auto kWords = Column::Alignment::left;
+  const Column metric = metric_column(tuning.study->metric);
+  const auto short_name = [](const std::string& key) {
+    std::string name = key.substr(key.rfind('.') + 1);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+  };
+  std::vector<Column> columns;
+  for (const std::string& key : tuning.per) {
+    columns.push_back({.title = short_name(key), .key = key, .alignment = kWords});
+  }
+  if (columns.empty()) columns.push_back({.title = "for", .alignment = kWords});
+  std::vector<std::vector<std::string>> tried;
+  for (const StudyRow& row : results.rows) {
+    std::vector<std::string> values = labels_from(row, tuning.per.size());
+    if (std::find(tried.begin(), tried.end(), values) != tried.end()) continue;
+    std::string title;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      title += (i == 0 ? "" : ", ") + short_name(tuning.keys[i]) + " " + values[i];
+    }
+    columns.push_back({.title = title, .format = metric.format});
+    tried.push_back(std::move(values));
+  }
+  columns.push_back({.title = "chosen", .alignment = kWords});
+  Table table(columns);
+  for (const TunedChoice& choice : results.choices) {
+    std::vector<Cell> cells(choice.who.begin(), choice.who.end());
+    if (cells.empty()) cells.emplace_back("all");
+    for (const std::vector<std::string>& values : tried) {
+      cells.emplace_back();
+      for (const StudyRow& row : results.rows) {
+        const bool own = first_labels(row, tuning.per.size()) == choice.who &&
+                         labels_from(row, tuning.per.size()) == values;
+        const double value = own ? row.value(tuning.study->metric) : NAN;
+        if (!std::isnan(value)) cells.back() = value;
+      }
+    }
+    std::string words =
+        choice.values.empty() ? choice.reason : fmt::format("{}", fmt::join(choice.values, ", "));
+    if (choice.at_edge) words += ", the edge of what was tried";
+    cells.emplace_back(std::move(words));
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+std::string tuning_sentence(const StudyTuning& tuning) {
+  return fmt::format(
+      "Chosen beforehand {}: {}, by the {} of trainings with {}, none of which is in the tables of "
+      "results.",
+      tuning.per.empty() ? "for all rows together"
+                         : fmt::format("for each {}", fmt::join(tuning.per, " and ")),
+      fmt::join(tuning.keys, ", "), metric_column(tuning.study->metric).title,
+      tuning.with.empty() ? "the study's own settings" : tuning.with);
+}
+
+}  // namespace roformer

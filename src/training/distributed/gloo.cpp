@@ -1,0 +1,372 @@
+#include "training/distributed/gloo.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/Logging.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "tensor/gpu/plugin.h"
+#include "training/distributed/address.h"
+#include "training/distributed/listening.h"
+#include "training/distributed/meeting.h"
+#include "training/distributed/nccl_plugin.h"
+#include "training/distributed/pulse.h"
+#include "training/distributed/sealed_store.h"
+
+namespace roformer {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using Group = c10d::ProcessGroupGloo;
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+// Waits are cut into slices, between which the others' pulse is looked at.
+constexpr Milliseconds kSlice{500};
+// What the others need to find out who is silent or what was said, a few of their slices and beats.
+constexpr Milliseconds kTimeToRead{2000};
+// The last net, far beyond what the pulse finds.
+constexpr Milliseconds kGroupTimeout{std::chrono::hours(6)};
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// Where this process listens for the others: in the network of MASTER_ADDR, else in that of another
+// machine of theirs.
+std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std::string>& hosts,
+                                                          const std::string& listens_at,
+                                                          const std::string& master) {
+  const auto other = std::ranges::find_if(
+      hosts, [own = host_name()](const std::string& host) { return host != own; });
+  if (other == hosts.end()) return Group::createDeviceForHostname("127.0.0.1");
+  const auto own_address = [&] {
+    return listens_at.empty() ? address_towards(master) : std::optional(listens_at);
+  };
+  for (const std::optional<std::string>& address : {own_address(), address_towards(*other)}) {
+    if (address && !is_loopback(*address)) return Group::createDeviceForHostname(*address);
+  }
+  return Group::createDefaultDevice();
+}
+
+// Empty where the key is not there, or not of this training.
+std::string own_text(c10d::Store& store, const std::string& key) {
+  if (!store.check({key})) return "";
+  try {
+    const std::vector<std::uint8_t> value = store.get(key);
+    return {value.begin(), value.end()};
+  } catch (const ForeignValue&) {
+    return "";
+  }
+}
+
+// The plug-in's function that makes groups, or why there is none.
+struct NcclPlugin {
+  MakeNcclGroup make = nullptr;
+  std::string reason;
+};
+
+NcclPlugin open_nccl_plugin() {
+  const gpu::Plugin plugin = gpu::open_plugin();
+  if (plugin.library == nullptr) return {.reason = plugin.reason};
+  const auto find = [&](const char* name) { return dlsym(plugin.library, name); };
+  const auto reason = reinterpret_cast<NcclPluginReason>(find(kNcclPluginReasonName));
+  if (const std::string against = reason(); !against.empty()) return {.reason = against};
+  return {.make = reinterpret_cast<MakeNcclGroup>(find(kMakeNcclGroupName))};
+}
+
+// Leaves with the exit code that was decided on, past destructors that threads of the connection,
+// still waiting for somebody who is gone, could trip over.
+void leave_at_exit(int status, void*) {
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+// While it lives, who writes to a connection that the other end has closed gets an error instead of
+// SIGPIPE: this thread and those that it starts, for as long as they live.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+  }
+  ~WithoutPipeSignal() {
+    // One that has come meanwhile is taken, or it would be delivered now.
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    if (::sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+class GlooProcesses : public Processes {
+ public:
+  GlooProcesses(const Launch& launch, const ConnectOptions& options)
+      : rank_(launch.rank), count_(launch.processes) {
+    const Meeting meeting = meet_others(launch, options);
+    const std::vector<std::string>& hosts = meeting.hosts;
+    store_ = meeting.store;
+    local_count_ = std::ranges::count(hosts, host_name());
+    local_rank_ = std::ranges::count(hosts.begin(), hosts.begin() + rank_, host_name());
+    // A connection of its own: a call that waits must not keep the pulse waiting.
+    const Store pulse_store = store_->clone();
+    pulse_store->setTimeout(options.timeout);
+    pulse_ = std::make_unique<Pulse>(
+        PulseStore{.set = [pulse_store](
+                              const std::string& key,
+                              const std::string& value) { pulse_store->set(key, bytes_of(value)); },
+                   .get =
+                       [pulse_store](const std::vector<std::string>& keys) {
+                         std::vector<std::string> values;
+                         for (const std::string& key : keys) {
+                           values.push_back(own_text(*pulse_store, key));
+                         }
+                         return values;
+                       }},
+        PulseOptions{.rank = rank_,
+                     .count = count_,
+                     .hosts = hosts,
+                     .store_rank = launch.launcher_keeps_store ? -1 : 0,
+                     .timeout = options.timeout,
+                     .beat = std::min(Milliseconds(500), options.timeout / 8)});
+    make_group(meeting, launch.master_address, options.timeout);
+  }
+
+  ~GlooProcesses() override {
+    if (failed_) {
+      // Its threads wait for somebody who is gone.
+      [[maybe_unused]] auto* const left = group_.release();
+      [[maybe_unused]] auto* const also_left = on_gpus_.release();
+      ::on_exit(leave_at_exit, nullptr);
+      return;
+    }
+    pulse_.reset();
+    on_gpus_.reset();
+    try {
+      store_->set(fmt::format("end/{}", rank_), bytes_of("1"));
+      // The store lives in the first process: it stays until the others need it no more.
+      constexpr int kTries = 250;
+      for (std::int64_t r = 0, tries = 0; rank_ == 0 && r < count_ && tries < kTries;) {
+        if (store_->check({fmt::format("end/{}", r)})) {
+          ++r;
+        } else {
+          ++tries;
+          std::this_thread::sleep_for(Milliseconds(20));
+        }
+      }
+    } catch (const std::exception&) {  // all is done
+    }
+  }
+
+  std::int64_t rank() const override { return rank_; }
+  std::int64_t count() const override { return count_; }
+  std::int64_t local_count() const override { return local_count_; }
+  std::int64_t local_rank() const override { return local_rank_; }
+
+  std::unique_ptr<PendingExchange> begin_sum(at::Tensor values) override {
+    c10d::Backend& group = group_of(values);
+    std::vector<at::Tensor> tensors{std::move(values)};
+    return begun([&] { return group.allreduce(tensors); });
+  }
+  std::unique_ptr<PendingExchange> begin_exchange(at::Tensor received, at::Tensor sent) override {
+    std::vector<std::int64_t> evenly;
+    return begun([&] { return group_->alltoall_base(received, sent, evenly, evenly); });
+  }
+  std::unique_ptr<PendingExchange> begin_gather(at::Tensor all, at::Tensor own) override {
+    // Flat: it compares the shape of a row's share with that of what is sent.
+    at::Tensor flat = all.view({-1}), sent = own.view({-1});
+    return begun([&] { return group_->_allgather_base(flat, sent); });
+  }
+  void take_from_first(at::Tensor values) override {
+    c10d::Backend& group = group_of(values);
+    std::vector<at::Tensor> tensors{std::move(values)};
+    begun([&] { return group.broadcast(tensors); })->wait();
+  }
+
+  std::string use_gpu(const std::string& card) override {
+    const NcclPlugin plugin = open_nccl_plugin();
+    // Of its launcher a process may see one GPU only, each another one.
+    const std::string place = host_name() + " " + card;
+    const auto sharing = std::ranges::count(gather_texts(*this, place), place);
+    const std::string own =
+        sharing > 1 ? fmt::format("{} processes share a GPU", sharing) : plugin.reason;
+    // One that cannot keeps all from it.
+    for (const std::string& reason : gather_texts(*this, own)) {
+      if (!reason.empty()) return "through Gloo and the host's memory: " + reason;
+    }
+    try {
+      plugin.make({.store = c10::make_intrusive<c10d::PrefixStore>("nccl", store_),
+                   .rank = static_cast<int>(rank_),
+                   .count = static_cast<int>(count_),
+                   .timeout = kGroupTimeout},
+                  on_gpus_);
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+    return "through NCCL";
+  }
+
+  void alive() override { pulse_->alive(); }
+  std::shared_ptr<void> busy() override { return pulse_->busy(); }
+  bool stops(bool own) override { return pulse_->stops(own); }
+  void leave(const std::string& message) noexcept override {
+    if (std::exchange(left_, true)) return;
+    // Who found another one silent has nothing to say that the others do not find themselves.
+    if (!std::exchange(failed_, true)) pulse_->leave(message);
+    // The store goes with the first process: the others get the time to read it.
+    if (rank_ == 0) std::this_thread::sleep_for(kTimeToRead);
+  }
+
+ private:
+  class Pending : public PendingExchange {
+   public:
+    Pending(GlooProcesses& owner, c10::intrusive_ptr<c10d::Work> work)
+        : owner_(owner), work_(std::move(work)) {}
+    void wait() override { owner_.wait_for(*work_); }
+
+   private:
+    GlooProcesses& owner_;
+    c10::intrusive_ptr<c10d::Work> work_;
+  };
+
+  std::int64_t rank_;
+  std::int64_t count_;
+  std::int64_t local_count_ = 1;
+  std::int64_t local_rank_ = 0;
+  Store store_;
+  std::unique_ptr<Pulse> pulse_;
+  c10::intrusive_ptr<Group> group_;
+  c10::intrusive_ptr<c10d::Backend> on_gpus_;  // NCCL, where use_gpu() has found it
+  bool failed_ = false;
+  bool left_ = false;
+
+  // Gloo takes tensors of GPUs by way of the host's memory.
+  c10d::Backend& group_of(const at::Tensor& values) {
+    if (on_gpus_ && !values.is_cpu()) return *on_gpus_;
+    return *group_;
+  }
+
+  template <typename Begin>
+  std::unique_ptr<PendingExchange> begun(const Begin& begin) {
+    pulse_->alive();
+    try {
+      return std::make_unique<Pending>(*this, begin());
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+
+  void wait_for(c10d::Work& work) {
+    const std::shared_ptr<void> busy = pulse_->busy();
+    while (!done_within_slice(work)) {
+      if (const std::optional<std::string> verdict = pulse_->verdict()) give_up(*verdict);
+    }
+  }
+
+  bool done_within_slice(c10d::Work& work) {
+    try {
+      // What waits for NCCL is the GPU, not its caller, which would learn nothing of the others.
+      if (on_gpus_ && !completed_within(work, kSlice)) return false;
+      work.wait(kSlice);
+    } catch (const std::exception& error) {
+      if (!work.isCompleted()) return false;
+      if (work.exception() != nullptr) fail(error);  // isSuccess() is none of NCCL's
+      work.synchronize();
+    }
+    return true;
+  }
+
+  static bool completed_within(c10d::Work& work, Milliseconds time) {
+    constexpr std::chrono::microseconds kLook{20};
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (!work.isCompleted()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(kLook);
+    }
+    return true;
+  }
+
+  // Gloo tries for long to reach somebody who was killed meanwhile: it does so on a thread of its
+  // own, while the pulse is looked at.
+  void make_group(const Meeting& meeting, const std::string& master, Milliseconds timeout) {
+    std::promise<c10::intrusive_ptr<Group>> promise;
+    std::future<c10::intrusive_ptr<Group>> made = promise.get_future();
+    std::thread([promise = std::move(promise), meeting, master, timeout, store = store_,
+                 rank = static_cast<int>(rank_), count = static_cast<int>(count_)]() mutable {
+      try {
+        const auto options = Group::Options::create(timeout);
+        options->devices.push_back(device_towards(meeting.hosts, meeting.listens_at, master));
+        promise.set_value(c10::make_intrusive<Group>(store, rank, count, options));
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+      }
+    }).detach();
+    const std::shared_ptr<void> busy = pulse_->busy();
+    while (made.wait_for(kSlice) != std::future_status::ready) {
+      const std::optional<std::string> verdict = pulse_->verdict();
+      if (!verdict) continue;
+      ::on_exit(leave_at_exit, nullptr);  // that thread goes on trying
+      give_up(*verdict);
+    }
+    try {
+      group_ = made.get();
+      static_cast<c10d::Backend&>(*group_).setTimeout(kGroupTimeout);
+    } catch (const std::exception& error) {
+      fail(error);
+    }
+  }
+
+  [[noreturn]] void fail(const std::exception& error) {
+    give_up(pulse_->explain(first_line(error)));
+  }
+
+  [[noreturn]] void give_up(const std::string& reason) {
+    failed_ = true;
+    throw_failure(fmt::format("process {} of {}", rank_, count_), reason,
+                  "--resume goes on from the last whole checkpoint, where there is one yet");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options) {
+  if (launch.alone()) return make_single_process();
+  // What it would warn of is said in one line of ours. Once: tests have a thread for each process.
+  [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
+  const WithoutPipeSignal quiet;
+  auto processes = std::make_unique<GlooProcesses>(launch, options);
+  meet(*processes);  // all connections are there
+  close_to_newcomers();
+  return processes;
+}
+
+}  // namespace roformer
