@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "cli/command.h"
-#include "cli/commands.h"
-#include "cli/program.h"
 
 int main(int argc, char** argv) {
   using namespace roformer;

@@ -42,14 +42,14 @@ constexpr Launcher kMpich{.name = "MPICH",
                           .local_rank = "MPI_LOCALRANKID",
                           .local_processes = "MPI_LOCALNRANKS",
                           .hint = "start with mpirun, or unset them"};
-// SLURM_NTASKS is set in a batch script, too, where srun has started nothing yet.
+// Not SLURM_NTASKS: a batch script has it too, where srun has started nothing yet.
 constexpr Launcher kSlurm{.name = "Slurm",
                           .rank = "SLURM_PROCID",
                           .processes = "SLURM_STEP_NUM_TASKS",
                           .local_rank = "SLURM_LOCALID",
                           .local_processes = nullptr,
                           .hint = "start with srun"};
-// The first that is there counts: mpirun and torchrun are themselves started by srun.
+// The first one found counts: srun may have started mpirun or torchrun.
 constexpr std::array kLaunchers = {&kTorchrun, &kOpenMpi, &kMpich, &kSlurm};
 
 constexpr std::int64_t kDefaultPort = 29500;
@@ -147,7 +147,7 @@ std::string first_slurm_node(const std::string& list) {
   return name + list.substr(close + 1, list.find(',', close) - close - 1);
 }
 
-// Several trainings on one machine should not meet at one port: from what names the job.
+// Derived from the job's name, so that several trainings on one machine use different ports.
 std::int64_t job_port(const std::string& job) {
   if (job.empty()) return kDefaultPort;
   constexpr std::int64_t kFirst = 15000, kCount = 10000;

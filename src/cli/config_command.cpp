@@ -11,8 +11,6 @@
 #include "base/few_of.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/schema.h"

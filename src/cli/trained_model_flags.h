@@ -1,9 +1,12 @@
 // The keys of the configuration that the commands for trained models take as flags.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "cli/command.h"
+#include "model/sampling.h"
 #include "runs/trained_model.h"
 
 namespace roformer {
@@ -47,5 +50,13 @@ inline void add_int8_flag(CLI::App& command, bool& int8) {
 inline void assume_int8(std::vector<Override>& overrides) {
   overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
 }
+
+// The flags of drawing a text token by token: the same for a language model and for a translator.
+
+// --temperature, --top-k, --top-p and --seed; the options, for what they need or exclude.
+std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings& sampling,
+                                             std::uint64_t& seed);
+// Throws Error (usage) for values that mean nothing.
+void check_sampling(const SamplingSettings& sampling);
 
 }  // namespace roformer

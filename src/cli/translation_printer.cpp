@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/one_line.h"
-#include "base/output.h"
+#include "base/process.h"
 
 namespace roformer {
 namespace {

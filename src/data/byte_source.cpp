@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/error.h"
+#include "base/origin.h"
 
 namespace roformer {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/work_threads.h"
 #include "data/sentence_tokens.h"
 #include "data/shard.h"
 #include "text/utf8.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
-#include "base/work_threads.h"
 #include "text/utf8.h"
 
 namespace roformer {

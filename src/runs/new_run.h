@@ -1,6 +1,7 @@
 // A run that no training made: its one checkpoint holds weights that come from elsewhere.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -29,5 +30,20 @@ struct NewRun {
 // was there is then back.
 std::filesystem::path write_new_run(const NewRun& run, ExistingRun existing,
                                     const std::string& otherwise);
+
+// The average of several checkpoints of one run as a run of its own (Vaswani 2017, 6.1).
+
+struct AverageOptions {
+  std::filesystem::path run;
+  std::int64_t count = 5;
+  bool best = false;             // the best by validation; else the last
+  std::filesystem::path output;  // the run to make
+  ExistingRun existing = ExistingRun::refuse;
+};
+
+// Of the weights that the run's training.weights names. Returns the checkpoints that were averaged.
+// Each parameter is the mean of theirs, summed in double. Throws Error: usage for fewer checkpoints
+// than asked for, failure for damaged ones.
+std::vector<std::filesystem::path> average_run(const AverageOptions& options);
 
 }  // namespace roformer

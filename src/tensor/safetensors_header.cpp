@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
-#include "base/lfs_pointer.h"
 #include "base/printable.h"
 
 namespace roformer {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -18,10 +19,10 @@ constexpr const char* kRemedies =
     "lower training.learning_rate, clip gradients at a smaller norm (training.clip), lengthen "
     "training.warmup or set training.precision to fp32";
 
-// Of a target: no task's loss is above it but of one that has diverged (or has not begun to learn).
+// Loss per target that no task exceeds unless it has diverged (or has not begun to learn).
 constexpr double kHopelessLoss = 100;
 
-// Of what is no number, the sign says nothing.
+// Prints every NaN alike: its sign means nothing.
 double without_sign(double value) {
   return std::isnan(value) ? std::abs(value) : value;
 }
@@ -89,6 +90,24 @@ void DivergenceWatch::diverged(const std::string& what) const {
                   .message = what,
                   .location = run_.path().string(),
                   .hint = hint});
+}
+
+bool LossSpikes::add(double loss) {
+  constexpr std::int64_t kFew = 20;  // losses, that say nothing about the others
+  constexpr double kMemory = 50;     // steps
+  constexpr double kDeviations = 6, kShare = 0.2;
+  const double distance = loss - mean_;
+  const bool far = count_ >= kFew && distance > kDeviations * std::sqrt(variance_) &&
+                   distance > kShare * std::abs(mean_);
+  const bool begins = far && !inside_;
+  inside_ = far;
+  // A spike moves what is usual only slowly.
+  const double share =
+      far ? 1 / (10 * kMemory) : 1 / std::min(kMemory, static_cast<double>(count_ + 1));
+  mean_ += share * distance;
+  variance_ = (1 - share) * (variance_ + share * distance * distance);
+  ++count_;
+  return begins;
 }
 
 }  // namespace roformer

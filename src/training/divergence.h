@@ -1,6 +1,6 @@
-// Tells a training that has diverged from one that had a bad step: steps that are not finite are
-// skipped and counted, losses that leap are said, and a training that computes without ever coming
-// back is ended, its last good checkpoint kept.
+// Tells a training that has diverged from one that had a bad step. Non-finite steps are skipped and
+// counted, and leaps of the loss are reported. A training that does not recover is ended; its last
+// good checkpoint stays.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,32 @@
 #include <vector>
 
 #include "base/error.h"
-#include "training/loss_spikes.h"
 #include "training/run_directory.h"
 #include "training/training_step.h"
 
 namespace roformer {
 
-// What ends such a training: its settings' doing, and not the world's.
+// Ends a diverged training. Its settings are to blame, not the environment.
 class Diverged : public Error {
  public:
   using Error::Error;
+};
+
+// Tells a leap of the loss from the noise of batches. The log reports it, since a run that survives
+// one is often worse for it.
+class LossSpikes {
+ public:
+  // Takes the finite loss of a step. True where it lies above the earlier losses by six of their
+  // standard deviations and by a fifth of their mean. A spike is reported once, until the losses
+  // have come down.
+  bool add(double loss);
+  double mean() const { return mean_; }  // of the earlier losses, recent ones counting more
+
+ private:
+  double mean_ = 0;
+  double variance_ = 0;
+  std::int64_t count_ = 0;
+  bool inside_ = false;
 };
 
 class DivergenceWatch {
@@ -28,22 +44,22 @@ class DivergenceWatch {
     double gradient_norm = 0;
   };
 
-  // As many bad steps in a row as training.max_bad_steps end a training. `make_room` is called
-  // before words appear on the terminal.
+  // `most_bad_steps` (training.max_bad_steps) bad steps in a row end a training. `make_room` is
+  // called before a message is printed.
   DivergenceWatch(const RunDirectory& run, std::int64_t most_bad_steps,
                   std::function<void()> make_room);
 
-  // A step that was skipped, the one of that many in a row. Throws after too many.
+  // Reports a skipped step, the `in_row`-th in a row. Throws Diverged after too many.
   void skipped(std::int64_t step, const StepFigures& figures, std::int64_t in_row);
-  // The loss of a finite step. Throws for a training that has stopped to learn.
+  // Takes the loss of a finite step. Throws Diverged where the training has stopped learning.
   void finite(std::int64_t step, double loss);
 
-  // training.check_finite: throws where the result of a step is not finite. `first` is the first
-  // output of a layer that is not, "" for none, in each process.
+  // training.check_finite: throws Diverged where the result of a step is not finite. `first` has,
+  // for each process, the first layer output that is not finite, or "".
   void require_finite(std::int64_t step, const StepResult& result,
                       const std::vector<std::string>& first) const;
 
-  // Throws Diverged with what would help and which checkpoint is left.
+  // Throws Diverged with remedies and the checkpoint that is left.
   [[noreturn]] void diverged(const std::string& what) const;
 
  private:
@@ -51,7 +67,7 @@ class DivergenceWatch {
   std::int64_t most_bad_steps_;
   std::function<void()> make_room_;
   LossSpikes spikes_;
-  bool was_sound_ = false;  // some loss was that of a training that works
+  bool was_sound_ = false;  // some loss was that of a working training
   std::int64_t hopeless_in_row_ = 0;
 };
 

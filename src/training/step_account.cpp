@@ -37,7 +37,7 @@ void StepAccount::settle() {
       continue;
     }
     state_.skipped_in_row = 0;
-    // The loss of the first is that of the weights before it: only the next tells what it did.
+    // A step's loss belongs to the weights before it, so only the next step shows what it did.
     if (++sound_steps_ > 1) sound_();
     divergence_.finite(step, report_.loss);
     state_.window.loss_sum += loss_sum;
@@ -57,7 +57,7 @@ void StepAccount::count_skipped(std::int64_t step, double norm) {
 StepReport StepAccount::last_step() const {
   StepReport report = report_;
   const MetricsWindow& window = state_.window;
-  // A window that has only begun says nothing yet; the one before it does.
+  // An empty window has no speed yet; the previous one has.
   if (window.tokens > 0) {
     report.tokens_per_second = static_cast<double>(window.tokens) / std::max(window.seconds, 1e-9);
   } else if (!state_.tokens_per_second.empty()) {

@@ -1,6 +1,6 @@
-// What the steps of a training have come to. Their numbers stay on the device until someone looks:
-// reading one waits for a GPU. They are then counted into the window of metrics, into what a
-// checkpoint keeps of them (TrainingState), and shown to the watch over divergence.
+// Collects the results of training steps. Their numbers stay on the device until they are needed,
+// since reading one waits for the GPU. Then they are added to the window of metrics and to
+// TrainingState, and DivergenceWatch sees them.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@ namespace roformer {
 
 class StepAccount {
  public:
-  // Both outlive it. `sound` is called once it is known that a step did no harm to the weights.
+  // Both outlive it. `sound` is called whenever a step is known to have done the weights no harm.
   StepAccount(TrainingState& state, DivergenceWatch& divergence, std::function<void()> sound);
 
-  // A step as it was computed, the one after which the state's consumed steps are counted;
-  // `stage` is counted from 1, 0 without stages.
+  // Adds the step that state.consumed.steps has just counted. `stage` counts from 1; 0: no stages.
   void add(StepResult result, double learning_rate, std::int64_t stage);
-  // More numbers should not wait on the device.
+  // True where no more numbers should wait on the device.
   bool is_full() const;
   // Reads the numbers of all steps that were added. Throws Diverged after too many bad ones.
   void settle();
@@ -31,7 +30,7 @@ class StepAccount {
   StepReport last_step() const;
   // The same with the means over the window's steps; NaN where none counted.
   StepReport window() const;
-  // Behind the window that was reported a new one begins.
+  // Starts a new window.
   void close_window();
 
  private:
@@ -44,7 +43,7 @@ class StepAccount {
   DivergenceWatch& divergence_;
   std::function<void()> sound_;
   std::vector<Unsettled> unsettled_;
-  std::int64_t sound_steps_ = 0;  // of this session
+  std::int64_t sound_steps_ = 0;  // in this session
   StepReport report_;
 
   void count_skipped(std::int64_t step, double norm);

@@ -1,5 +1,5 @@
 // What is refused when a training is opened, before anything is written, and how a run goes on.
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/train.h"
 
 #include <array>

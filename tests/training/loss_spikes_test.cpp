@@ -1,4 +1,4 @@
-#include "training/loss_spikes.h"
+#include "training/divergence.h"
 
 #include "base/random.h"
 #include "catch.h"

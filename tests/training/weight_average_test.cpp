@@ -165,10 +165,7 @@ struct Averaged {
 Averaged average_of(Processes& processes, bool in_parts) {
   ToyTask task({.width = 5 * FlatParts::kPiece / 2});  // parts of several pieces
   ParameterStore& parameters = task.parameters();
-  const auto make = [&] {
-    return in_parts ? WeightAverage(parameters, 0.9, processes) : WeightAverage(parameters, 0.9);
-  };
-  WeightAverage average = make();
+  WeightAverage average(parameters, 0.9, in_parts ? &processes : nullptr);
   const at::NoGradGuard no_gradient;
   at::Tensor weights = parameters.flat_values();
   const at::Tensor ramp = at::arange(weights.numel(), weights.options()).mul_(1e-4);
