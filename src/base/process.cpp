@@ -19,7 +19,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// As it was started, which may be seen from a working directory that has changed since.
+// The path that the program was started by, resolved before the working directory can change.
 const fs::path& started_as() {
   static const fs::path path = [] {
     const auto* const name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
@@ -38,23 +38,20 @@ struct Choice {
   const char* value;
 };
 constexpr std::array<Choice, 4> kChoices{{
-    // How often a thread of GCC's OpenMP looks whether the others have come before it sleeps. With
-    // the runtime's own patience (some milliseconds) one busy neighbour on two cores makes a small
-    // step (`bench mlm`, bf16, 4,096 tokens) take 530 to 910 ms, with this 410 to 420; alone both
-    // take 220.
+    // How often a thread of GCC's OpenMP polls for the others before it sleeps. By default it polls
+    // for some milliseconds: one busy neighbour on two cores then makes a small step (`bench mlm`,
+    // bf16, 4,096 tokens) take 530 to 910 ms, and 410 to 420 with this value. Alone both take 220.
     {"GOMP_SPINCOUNT", "5000"},
-    // How many of its compiled matrix products oneDNN keeps, and how many ideep above it. Each is
-    // for one shape in bf16 and holds about a megabyte, and the number of targets of a step, with a
-    // translator that of tokens, is another at every step: of the 1,024 that both keep by
-    // themselves hardly one is met again. After 1,450 steps a translator of 5 million parameters
-    // held 5 GB.
+    // How many compiled matrix products oneDNN and, above it, ideep keep. Each is for one shape in
+    // bf16 and holds about a megabyte. The number of targets (for a translator, of tokens) differs at
+    // every step, so that hardly any of the 1,024 that both keep by default is used again: after
+    // 1,450 steps a translator of 5 million parameters held 5 GB.
     {"ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"},
     {"LRU_CACHE_CAPACITY", "64"},
-    // What a step frees the next one takes again: kept, and in huge pages, instead of given back to
-    // the system, which hands out every page anew. A step of linear attention with tensors of some
-    // megabytes (`bench mlm` of causal_lm/enwik8-small.yaml with FAVOR+, one thread of a Zen 4) met
-    // 36,000 page faults and takes 300 ms in place of 335 without them, holding 474 MiB at most in
-    // place of 454.
+    // Keeps the memory that a step frees for the next step, in huge pages, instead of returning it
+    // to the system and faulting in every page again. A step of linear attention (`bench mlm` of
+    // causal_lm/enwik8-small.yaml with FAVOR+, one thread of a Zen 4) had 36,000 page faults and took
+    // 335 ms; without them it takes 300 ms, and its peak memory grows from 454 to 474 MiB.
     {"GLIBC_TUNABLES",
      "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736:"
      "glibc.malloc.hugetlb=1"},
@@ -74,8 +71,8 @@ void prepare_process() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool closed = ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
     if (!closed) continue;
-    // The lowest that is free is this one. Results that go nowhere are an error, as on a full disk;
-    // messages are not.
+    // This is the lowest free number. Lost results are an error, as on a full disk; lost messages
+    // are not.
     const int mode = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     [[maybe_unused]] const int opened = ::open("/dev/null", mode);
   }
