@@ -165,7 +165,8 @@ struct Averaged {
 Averaged average_of(Processes& processes, bool in_parts) {
   ToyTask task({.width = 5 * FlatParts::kPiece / 2});  // parts of several pieces
   ParameterStore& parameters = task.parameters();
-  WeightAverage average(parameters, 0.9, in_parts ? &processes : nullptr);
+  const auto make = [&] { return WeightAverage(parameters, 0.9, in_parts ? &processes : nullptr); };
+  WeightAverage average = make();
   const at::NoGradGuard no_gradient;
   at::Tensor weights = parameters.flat_values();
   const at::Tensor ramp = at::arange(weights.numel(), weights.options()).mul_(1e-4);
