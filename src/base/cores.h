@@ -8,9 +8,9 @@
 
 namespace roformer {
 
-// The processor's cores, limited by the process's affinity and by the quota of its container (control
-// groups of version 1 or 2). A quota may be a fraction: 0.5 is half of one core's time. `root`: the
-// folder that holds the system's files.
+// The processor's cores, limited by the process's affinity and by the quota of its container
+// (control groups of version 1 or 2). A quota may be a fraction: 0.5 is half of one core's time.
+// `root`: the folder that holds the system's files.
 double usable_cores(const std::filesystem::path& root = "/");
 
 // The same as whole threads, at least one. More threads would only wait for each other.

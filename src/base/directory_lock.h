@@ -21,8 +21,8 @@ enum class FileLock {
 };
 
 // Locks an open file without waiting. `path` is for messages. Some file systems have no locks
-// (Lustre without -o flock, some NFS servers, some containers); the program then warns once and goes
-// on. Throws Error (failure) for any other problem.
+// (Lustre without -o flock, some NFS servers, some containers); the program then warns once and
+// goes on. Throws Error (failure) for any other problem.
 FileLock try_lock(int descriptor, const std::filesystem::path& path);
 
 struct DirectoryLockOptions {

@@ -179,6 +179,11 @@ Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
 
 }  // namespace
 
+bool is_present(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 void make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);

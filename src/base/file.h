@@ -16,15 +16,15 @@
 
 namespace roformer {
 
-// A file exists but the system does not let us read it (a broken disk, missing rights). This does not
-// mean that the file is damaged.
+// A file exists but the system does not let us read it (a broken disk, missing rights). This does
+// not mean that the file is damaged.
 class ReadError : public Error {
  public:
   ReadError(const std::filesystem::path& path, int error_number);
 };
 
-// The largest file of each kind that is read into memory. A stranger's file may claim any size, since
-// a sparse file takes no disk.
+// The largest file of each kind that is read into memory. A stranger's file may claim any size,
+// since a sparse file takes no disk.
 inline constexpr std::uint64_t kLargestDescription = 64 << 20;  // JSON, YAML
 inline constexpr std::uint64_t kLargestVocabulary = 256 << 20;
 inline constexpr std::uint64_t kLargestFile = 1 << 30;  // any other
@@ -37,6 +37,9 @@ std::string read_plain_file(const InnerPath& path, std::uint64_t largest = kLarg
 // A file that the user names on the command line, of any size; it may be a pipe.
 std::string read_input(const std::filesystem::path& path);
 
+// Whether a file or folder exists; false where the system does not tell.
+bool is_present(const std::filesystem::path& path);
+
 // Makes the directory and its parents; throws Error (failure) naming the path.
 void make_directories(const std::filesystem::path& path);
 // "b" for a/b, for a/b/ and, in the directory a/b, for ".".
@@ -45,12 +48,12 @@ std::string folder_name(const std::filesystem::path& folder);
 // Flushes a directory's entries to the disk, so that a rename in it survives a power cut.
 void sync_directory(const std::filesystem::path& path);
 
-// Writes PATH.partial; commit() syncs it and renames it to PATH, keeping PATH's permissions. Without
-// commit() nothing stays. If this program chose the name, a link or anything but a regular file is
-// refused (InnerPath). If the user named the file (InnerPath::named), a link stays and its target is
-// replaced, and a device or a pipe is written to directly. Throws Error (failure) on the first
-// system call that fails, for instance on a full disk. While another process writes the same file,
-// this one waits for up to ten seconds.
+// Writes PATH.partial; commit() syncs it and renames it to PATH, keeping PATH's permissions.
+// Without commit() nothing stays. If this program chose the name, a link or anything but a regular
+// file is refused (InnerPath). If the user named the file (InnerPath::named), a link stays and its
+// target is replaced, and a device or a pipe is written to directly. Throws Error (failure) on the
+// first system call that fails, for instance on a full disk. While another process writes the same
+// file, this one waits for up to ten seconds.
 class AtomicFile {
  public:
   explicit AtomicFile(InnerPath path);

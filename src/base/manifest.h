@@ -1,6 +1,6 @@
-// manifest.json records the files of a folder as they were written: their sizes and a checksum (XXH3)
-// of every block. It finds one flipped bit of a weight, which leaves the file readable, and tells
-// where it is.
+// manifest.json records the files of a folder as they were written: their sizes and a checksum
+// (XXH3) of every block. It finds one flipped bit of a weight, which leaves the file readable, and
+// tells where it is.
 #pragma once
 
 #include <cstdint>

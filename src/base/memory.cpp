@@ -92,6 +92,14 @@ std::uint64_t available_memory() {
   return left == kUnknown ? 0 : left;
 }
 
+std::uint64_t total_memory() {
+  const std::uint64_t total = named_amount("/proc/meminfo", "MemTotal:");
+  if (total == kUnknown) return 0;
+  std::uint64_t limit = 0;
+  const bool limited = static_cast<bool>(std::ifstream("/sys/fs/cgroup/memory.max") >> limit);
+  return limited && limit > 0 ? std::min(total, limit) : total;
+}
+
 std::uint64_t peak_memory() {
   const std::uint64_t bytes = named_amount("/proc/self/status", "VmHWM:");
   if (bytes != kUnknown) return bytes;

@@ -12,8 +12,11 @@ namespace roformer {
 // limit. 0 where the system does not tell.
 std::uint64_t available_memory();
 
-// The most bytes of the host's memory that this program has held since its start (without what ran in
-// the process before exec); 0 where the system does not tell.
+// Bytes of the system's memory, or of the container's limit where that is lower; 0 where unknown.
+std::uint64_t total_memory();
+
+// The most bytes of the host's memory that this program has held since its start (without what ran
+// in the process before exec); 0 where the system does not tell.
 std::uint64_t peak_memory();
 
 // "not enough memory for another 37.3 GiB" for an error that came from a lack of memory (LibTorch's

@@ -9,8 +9,8 @@
 //   OUTPUT.previous  the old folder, on file systems that cannot exchange: OUTPUT is then missing
 //                    for a moment, and the next writer puts it back after a kill
 //
-// Long work keeps a journal in the folder that tells which files are complete. The next process then
-// continues with the OUTPUT.partial that a killed one left.
+// Long work keeps a journal in the folder that tells which files are complete. The next process
+// then continues with the OUTPUT.partial that a killed one left.
 #pragma once
 
 #include <filesystem>

@@ -43,14 +43,16 @@ constexpr std::array<Choice, 4> kChoices{{
     // bf16, 4,096 tokens) take 530 to 910 ms, and 410 to 420 with this value. Alone both take 220.
     {"GOMP_SPINCOUNT", "5000"},
     // How many compiled matrix products oneDNN and, above it, ideep keep. Each is for one shape in
-    // bf16 and holds about a megabyte. The number of targets (for a translator, of tokens) differs at
+    // bf16 and holds about a megabyte. The number of targets (for a translator, of tokens) differs
+    // at
     // every step, so that hardly any of the 1,024 that both keep by default is used again: after
     // 1,450 steps a translator of 5 million parameters held 5 GB.
     {"ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"},
     {"LRU_CACHE_CAPACITY", "64"},
     // Keeps the memory that a step frees for the next step, in huge pages, instead of returning it
     // to the system and faulting in every page again. A step of linear attention (`bench mlm` of
-    // causal_lm/enwik8-small.yaml with FAVOR+, one thread of a Zen 4) had 36,000 page faults and took
+    // causal_lm/enwik8-small.yaml with FAVOR+, one thread of a Zen 4) had 36,000 page faults and
+    // took
     // 335 ms; without them it takes 300 ms, and its peak memory grows from 454 to 474 MiB.
     {"GLIBC_TUNABLES",
      "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736:"

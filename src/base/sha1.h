@@ -1,5 +1,5 @@
-// SHA-1, to recognise files whose publishers give it: it protects from damage and mistakes, not from
-// attackers. Written here because no cryptographic library is needed for anything else.
+// SHA-1, to recognise files whose publishers give it: it protects from damage and mistakes, not
+// from attackers. Written here because no cryptographic library is needed for anything else.
 #pragma once
 
 #include <array>

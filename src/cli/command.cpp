@@ -44,14 +44,15 @@ constexpr const char* kCommonKeys =
     "  --data.directory FOLDER       --data.length TOKENS\n"
     "All of them: roformer config keys [PREFIX]\n";
 
-// The group of the flags for keys, which are too many for a help text: `roformer config keys` lists them.
+// The group of the flags for keys, which are too many for a help text: `roformer config keys` lists
+// them.
 constexpr const char* kSettingsGroup = "settings";
 
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
 
-// The lines of a foot. A sentence that is too long for its line is joined with the lines that continue
-// it, to be wrapped again.
+// The lines of a foot. A sentence that is too long for its line is joined with the lines that
+// continue it, to be wrapped again.
 std::vector<std::string> lines_of_foot(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> result;
@@ -69,8 +70,8 @@ std::vector<std::string> lines_of_foot(const std::string& text) {
   return result;
 }
 
-// Foots are written as they are shown, with a column of names and a column of words. Lines that are too
-// long are wrapped below the beginning of their words.
+// Foots are written as they are shown, with a column of names and a column of words. Lines that are
+// too long are wrapped below the beginning of their words.
 std::string with_short_lines(const std::string& text) {
   std::string result;
   for (std::string line : lines_of_foot(text)) {
@@ -283,8 +284,8 @@ const std::vector<ListedCommand>& listed_commands() {
 
 constexpr const char* kTorchProgram = "roformer-torch";
 
-// An installed program finds LibTorch in a folder beside it or where the system looks for libraries.
-// If it is in neither, the loader's message would not say what to do.
+// An installed program finds LibTorch in a folder beside it or where the system looks for
+// libraries. If it is in neither, the loader's message would not say what to do.
 void require_libtorch(const fs::path& installed) {
   const fs::path libraries = installed / "libtorch";
   std::error_code error;

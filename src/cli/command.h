@@ -89,9 +89,9 @@ void add_translate_command(CLI::App& program);
 using ExportLine = std::function<std::string(const Settings&)>;
 void add_config_command(CLI::App& program, const ExportLine& export_line);
 
-// There are two executables. `roformer` runs the subcommands that read no tensor and passes the others
-// on to `roformer-torch`: loading LibTorch takes 0.3 s, longer than most of what `roformer config`
-// or `roformer score` do.
+// There are two executables. `roformer` runs the subcommands that read no tensor and passes the
+// others on to `roformer-torch`: loading LibTorch takes 0.3 s, longer than most of what `roformer
+// config` or `roformer score` do.
 using AddCommand = void (*)(CLI::App& program);
 
 // The program with every listed subcommand. Those that `here` lacks accept any arguments and call
@@ -101,8 +101,8 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
 // Every subcommand in one program, for `roformer-torch` and the tests (whole_program.cpp).
 std::unique_ptr<CLI::App> make_whole_program();
 
-// Replaces this process by `roformer-torch`, which is beside this executable or, when installed, in its
-// libexec folder. Throws Error (failure) where it is missing.
+// Replaces this process by `roformer-torch`, which is beside this executable or, when installed, in
+// its libexec folder. Throws Error (failure) where it is missing.
 [[noreturn]] void continue_with_torch(char** arguments);
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),

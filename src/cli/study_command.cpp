@@ -1,5 +1,5 @@
-// `roformer study`: runs a matrix of configurations and compares them. Other forms of the command list
-// the runs (--dry-run), print a record (--render) or put several records together (--merge).
+// `roformer study`: runs a matrix of configurations and compares them. Other forms of the command
+// list the runs (--dry-run), print a record (--render) or put several records together (--merge).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The keys of the configuration that the commands for trained models take as flags.
+// Flags that the commands for trained models share.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ inline SettingsFlags trained_model_flags() {
               "All of them: roformer config keys [PREFIX]\n"};
 }
 
-// Which weights of a checkpoint a command takes.
+// --weights, which of a checkpoint's weights to use.
 inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& weights) {
   command
       .add_option_function<std::string>(
@@ -40,13 +40,14 @@ inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& we
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 
-// Products of eight-bit weights.
+// --int8, products of eight-bit weights.
 inline void add_int8_flag(CLI::App& command, bool& int8) {
   command.add_flag("--int8", int8,
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
                    "same translations");
 }
-// What they need. In front: another setting of the user's wins, and is refused.
+// Adds the settings that --int8 needs. In front, so that a contrary setting of the user wins and is
+// refused.
 inline void assume_int8(std::vector<Override>& overrides) {
   overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
 }

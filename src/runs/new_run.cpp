@@ -82,11 +82,10 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
   return means;
 }
 
-// What the run was trained on, and what is averaged.
+// The data of the run, and the averaged checkpoints.
 nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>& checkpoints) {
   nlohmann::json data = nlohmann::json::object();
-  std::error_code error;
-  if (fs::exists(run / "run.json", error)) {
+  if (is_present(run / "run.json")) {
     const nlohmann::json record = read_checksummed_json(run / "run.json");
     if (record.is_object() && record.contains("data") && record["data"].is_object()) {
       data = record["data"];

@@ -8,6 +8,7 @@
 #include "base/checksummed_json.h"
 #include "base/checksummed_lines.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/launch.h"
 #include "base/log.h"
@@ -227,8 +228,8 @@ std::string resume_rules_table() {
   std::string table = "| what | when a run is resumed |\n|---|---|\n";
   for (const ResumeRule& rule : kRules) {
     const bool all = rule.subject == "*";
-    table += fmt::format("| {} | {} |\n", all ? "every other key" : fmt::format("`{}`", rule.subject),
-                         rule.words);
+    table += fmt::format("| {} | {} |\n",
+                         all ? "every other key" : fmt::format("`{}`", rule.subject), rule.words);
   }
   return table;
 }
@@ -286,9 +287,8 @@ Continuation look_at_run(const Settings& settings, ExistingRun existing) {
         folder.string(), "is an average of checkpoints, which cannot be trained further",
         "--resume the run that they are of, or start from it: --model.from " + folder.string());
   }
-  std::error_code error;
   if (task_facts(settings.task).data != TaskData::generated &&
-      !fs::exists(settings.data.directory, error)) {
+      !is_present(settings.data.directory)) {
     throw_failure(settings.data.directory.string(), "the data of the run are not there",
                   "say where they are: --data.directory FOLDER");
   }

@@ -32,7 +32,7 @@
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
 #include "training/checkpoint.h"
-#include "training/divergence.h"
+#include "training/step_account.h"
 #include "training/trainer.h"
 
 namespace roformer {
@@ -127,7 +127,7 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
 // system would end the training, or other programs, without a word. The model is allocated by now;
 // activations and moments are still to come.
 std::string check_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
-                           const Processes& processes) {
+                         const Processes& processes) {
   const std::int64_t parameters = task.parameters().count();
   const double tokens = task.tokens_per_batch();
   const MemoryEstimate estimate =

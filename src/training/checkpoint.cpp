@@ -201,8 +201,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   checkpoints.make_folder();
   const std::string name = fmt::format("{}{:08}", kPrefix, state.consumed.steps);
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
-  std::error_code error;
-  if (fs::exists(target.path(), error)) {  // weights and moments of this step are there already
+  if (is_present(target.path())) {  // weights and moments of this step are there already
     write_checksummed_json(target / kState, to_stored_json(state));
     return;
   }
@@ -298,8 +297,7 @@ void load_parameters(const fs::path& path, ParameterStore& parameters) {
 }
 
 bool has_average(const fs::path& checkpoint) {
-  std::error_code error;
-  return fs::exists(checkpoint / kAverage, error);
+  return is_present(checkpoint / kAverage);
 }
 
 fs::path weights_file(const fs::path& checkpoint, WeightsKind weights) {
@@ -405,15 +403,13 @@ void require_sound(const fs::path& checkpoint) {
 }
 
 bool has_gone(const fs::path& checkpoint) {
-  std::error_code error;
-  return !fs::exists(checkpoint, error);
+  return !is_present(checkpoint);
 }
 
 void set_checkpoint_aside(const InnerPath& checkpoints, const std::string& name) {
   const InnerPath checkpoint = checkpoints / name, aside = checkpoints / (name + ".damaged");
   aside.remove_all();
-  const std::error_code error = checkpoint.rename_to(aside);
-  if (error) throw_failure(checkpoint.string(), "cannot rename: " + error.message());
+  checkpoint.move_to(aside);
 }
 
 void remove_partial_checkpoints(const InnerPath& checkpoints) {

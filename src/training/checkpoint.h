@@ -1,6 +1,6 @@
 // A checkpoint is a folder, checkpoints/step-00001000/, with everything that resuming needs:
-// model.safetensors, optimizer.safetensors, state.json, the configuration and the task's assets, and
-// with training.ema the moving average of the weights as a second model, ema.safetensors. It is
+// model.safetensors, optimizer.safetensors, state.json, the configuration and the task's assets,
+// and with training.ema the moving average of the weights as a second model, ema.safetensors. It is
 // written beside its place, synced and renamed, so that it is either whole or missing.
 #pragma once
 
@@ -27,15 +27,15 @@ struct CheckpointParts {
   at::Tensor average = {};  // [trained numbers], laid out as flat_values(); undefined: none is kept
 };
 
-// Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. If that
-// step is saved already, only its state is replaced, which a later validation has changed. Throws
-// Error (failure) when anything cannot be written; nothing stays then.
+// Writes checkpoints/step-N/ for state.consumed.steps; `add_files` puts more into the folder. If
+// that step is saved already, only its state is replaced, which a later validation has changed.
+// Throws Error (failure) when anything cannot be written; nothing stays then.
 void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const TrainingState& state,
                      const std::function<void(const InnerPath&)>& add_files);
 
-// The same with weights only, which were not trained here. Training cannot resume from it; everything
-// else works.
+// The same with weights only, which were not trained here. Training cannot resume from it;
+// everything else works.
 void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> weights,
                   const TrainingState& state,
                   const std::function<void(const InnerPath&)>& add_files);

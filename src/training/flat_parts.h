@@ -12,8 +12,8 @@ namespace roformer {
 
 class FlatParts {
  public:
-  // A part is a whole number of pieces. Sums over the buffer are taken by piece, so that the sums of
-  // all parts together are those of the whole.
+  // A part is a whole number of pieces. Sums over the buffer are taken by piece, so that the sums
+  // of all parts together are those of the whole.
   static constexpr std::int64_t kPiece = 1 << 15;
 
   FlatParts(std::int64_t size, std::int64_t processes);
@@ -23,12 +23,12 @@ class FlatParts {
   std::int64_t size(std::int64_t rank) const { return end(rank) - begin(rank); }
   std::int64_t processes() const { return processes_; }
 
-  // values [size]: sums this process's part over all processes in the order of their ranks. Adds the
-  // sum to `onto` [part] where that is defined, else writes it into `values`, whose other parts stay.
-  // Exchanges a few MiB at a time.
+  // values [size]: sums this process's part over all processes in the order of their ranks. Adds
+  // the sum to `onto` [part] where that is defined, else writes it into `values`, whose other parts
+  // stay. Exchanges a few MiB at a time.
   void sum_own(Processes& processes, const at::Tensor& values, const at::Tensor& onto = {}) const;
-  // values [size]: sends each process's part to all. The part is `own` [part] where that is defined,
-  // else the one in `values`. Where `wanted` is false, `values` is not filled here.
+  // values [size]: sends each process's part to all. The part is `own` [part] where that is
+  // defined, else the one in `values`. Where `wanted` is false, `values` is not filled here.
   void gather(Processes& processes, const at::Tensor& values, const at::Tensor& own = {},
               bool wanted = true) const;
   // values [size] of the first process (undefined in the others): each process gets its part in

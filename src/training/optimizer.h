@@ -86,8 +86,8 @@ class AdamW {
   void update_on_cpu(const OptimizerStep& step, double gradient_scale);
 };
 
-// The Euclidean norm of a contiguous CPU tensor, summed in double in an order that is independent of
-// the number of threads.
+// The Euclidean norm of a contiguous CPU tensor, summed in double in an order that is independent
+// of the number of threads.
 double norm_on_cpu(const at::Tensor& values);
 
 }  // namespace roformer

@@ -26,7 +26,8 @@ class PassGraphs {
   PassGraphs(TrainingObjective& objective, gpu::MakeDeviceGraph make);
 
   // Adds the gradients of one micro-batch to those of the parameters. Returns the summed loss as a
-  // separate tensor without an autograd graph. The numbers are the same with a GPU graph or without.
+  // separate tensor without an autograd graph. The numbers are the same with a GPU graph or
+  // without.
   at::Tensor pass(const TrainingBatch& batch, const ForwardMode& mode);
 
   // Frees all graphs and their memory, before batches of other sizes.

@@ -23,14 +23,14 @@ struct Resumption {
   Processes& processes;
 };
 
-// Copies the parameters of the first process to all others, which may have computed slightly different
-// initial values (another matrix library, for instance).
+// Copies the parameters of the first process to all others, which may have computed slightly
+// different initial values (another matrix library, for instance).
 void share_weights(ParameterStore& parameters, Processes& processes);
 
-// The state to train from: that of step 0, unless the run is resumed. When it is, parameters, moments
-// and average are restored from the last whole checkpoint; damaged ones after it are set aside. The
-// first process reads and sends everything to the others. Throws Error (failure) where no checkpoint
-// is whole, or the last whole one has another seed or another model.
+// The state to train from: that of step 0, unless the run is resumed. When it is, parameters,
+// moments and average are restored from the last whole checkpoint; damaged ones after it are set
+// aside. The first process reads and sends everything to the others. Throws Error (failure) where
+// no checkpoint is whole, or the last whole one has another seed or another model.
 TrainingState resume(const Resumption& resumption);
 
 // The summary of a resumed run that, by these settings, has ended and was to keep no checkpoint of

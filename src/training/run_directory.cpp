@@ -82,11 +82,6 @@ constexpr const char* kWhole = ".previous";
 constexpr const char* kMoving = ".previous.partial";
 constexpr const char* kOutdated = ".outdated";
 
-void move_entry(const InnerPath& from, const InnerPath& to) {
-  const std::error_code error = from.rename_to(to);
-  if (error) throw_failure(from.string(), "cannot rename: " + error.message());
-}
-
 void remove_entry(const InnerPath& path) {
   const std::error_code error = path.remove_all();
   if (error) throw_failure(path.string(), "cannot remove: " + error.message());
@@ -111,7 +106,7 @@ void remove_outdated(const InnerPath& folder) {
 void bring_back(const InnerPath& folder) {
   for (const fs::path& name : names_in(folder / kMoving)) {
     remove_entry(folder / name);  // for instance the log of the new run
-    move_entry(folder / kMoving / name, folder / name);
+    (folder / kMoving / name).move_to(folder / name);
   }
   remove_entry(folder / kMoving);
   sync_directory(folder);
@@ -120,8 +115,7 @@ void bring_back(const InnerPath& folder) {
 }  // namespace
 
 bool is_run(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path / kConfig, error);
+  return is_present(path / kConfig);
 }
 
 std::vector<fs::path> runs_in(const fs::path& folder) {
@@ -246,9 +240,9 @@ PreviousRun::PreviousRun(fs::path folder, IsOurs is_ours)
   (folder_ / kMoving).make_folder();
   try {
     for (const fs::path& name : names_in(folder_)) {
-      if (is_ours_(name)) move_entry(folder_ / name, folder_ / kMoving / name);
+      if (is_ours_(name)) (folder_ / name).move_to(folder_ / kMoving / name);
     }
-    move_entry(folder_ / kMoving, folder_ / kWhole);
+    (folder_ / kMoving).move_to(folder_ / kWhole);
   } catch (...) {
     bring_back(folder_);
     throw;
@@ -268,29 +262,27 @@ PreviousRun::~PreviousRun() {
 
 void PreviousRun::discard() {
   if (discarded_) return;
-  move_entry(folder_ / kWhole, folder_ / kOutdated);
+  (folder_ / kWhole).move_to(folder_ / kOutdated);
   discarded_ = true;
   remove_outdated(folder_);
 }
 
 bool PreviousRun::needs_recovery(const fs::path& folder) {
-  std::error_code error;
-  return fs::exists(folder / kWhole, error) || fs::exists(folder / kMoving, error) ||
-         fs::exists(folder / kOutdated, error);
+  return is_present(folder / kWhole) || is_present(folder / kMoving) ||
+         is_present(folder / kOutdated);
 }
 
 void PreviousRun::recover(const fs::path& run, const IsOurs& is_ours) {
   const InnerPath folder = InnerPath::named(run);
   for (const char* const aside : {kWhole, kMoving, kOutdated}) (folder / aside).require_plain();
-  std::error_code error;
   remove_outdated(folder);
-  if (fs::exists((folder / kWhole).path(), error)) {
+  if (is_present((folder / kWhole).path())) {
     for (const fs::path& name : names_in(folder)) {
       if (is_ours(name)) remove_entry(folder / name);
     }
-    move_entry(folder / kWhole, folder / kMoving);
+    (folder / kWhole).move_to(folder / kMoving);
   }
-  if (fs::exists((folder / kMoving).path(), error)) {
+  if (is_present((folder / kMoving).path())) {
     bring_back(folder);
     log::info("{}: the run that was there before is back", folder.string());
   }

@@ -1,7 +1,7 @@
-// Signals that ask a training to save and leave after the current step, or between two micro-batches
-// of a long one. A second SIGINT or SIGTERM leaves at once, unless it is a SIGTERM within a second
-// of the first. SIGHUP (terminal closed, connection lost) and SIGPIPE (nobody reads the output) may
-// come several times and never leave at once.
+// Signals that ask a training to save and leave after the current step, or between two
+// micro-batches of a long one. A second SIGINT or SIGTERM leaves at once, unless it is a SIGTERM
+// within a second of the first. SIGHUP (terminal closed, connection lost) and SIGPIPE (nobody reads
+// the output) may come several times and never leave at once.
 #pragma once
 
 #include <array>

@@ -17,8 +17,8 @@ class LossSums {
  public:
   void add(const at::Tensor& loss) { losses_.push_back(loss); }
 
-  // Returns false where one of the processes misses micro-batches because it gives the step up. This
-  // is sent with the other numbers, so that it costs nothing.
+  // Returns false where one of the processes misses micro-batches because it gives the step up.
+  // This is sent with the other numbers, so that it costs nothing.
   bool finish(Processes& processes, StepSums& sums, std::int64_t missing) {
     std::vector<double> own{static_cast<double>(missing), static_cast<double>(sums.targets),
                             static_cast<double>(sums.tokens)};
@@ -99,8 +99,8 @@ class PartReduction : public StepReduction {
   LossSums losses_;
 };
 
-// Adds the gradient of every micro-batch separately, in the order of their numbers, whichever process
-// computed it: the same bits for any number of processes.
+// Adds the gradient of every micro-batch separately, in the order of their numbers, whichever
+// process computed it: the same bits for any number of processes.
 class DeterministicReduction : public StepReduction {
  public:
   DeterministicReduction(Processes& processes, const ParameterStore& parameters, bool in_parts)

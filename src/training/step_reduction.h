@@ -43,8 +43,8 @@ struct ReductionSettings {
   std::int64_t bucket = 0;  // numbers of the gradient in one call to the others; 0: bucket_size()
 };
 
-// For a gradient of `count` numbers: an eighth of it, so that most of it is sent during the backward
-// pass, but at least 1 MiB and at most 16 MiB, which fill a connection.
+// For a gradient of `count` numbers: an eighth of it, so that most of it is sent during the
+// backward pass, but at least 1 MiB and at most 16 MiB, which fill a connection.
 std::int64_t bucket_size(std::int64_t count);
 
 // Null for one process in the fast order, which has nothing to combine.

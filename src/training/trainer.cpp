@@ -18,7 +18,6 @@
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
-#include "training/divergence.h"
 #include "training/optimizer.h"
 #include "training/resumption.h"
 #include "training/schedule.h"
@@ -105,8 +104,8 @@ class Trainer {
             {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
         graphs_(make_pass_graphs(task, settings_, &processes_)),
         average_(settings_.ema == 0 ? nullptr
-                                    : std::make_unique<WeightAverage>(
-                                          task.parameters(), settings_.ema, in_parts())),
+                                    : std::make_unique<WeightAverage>(task.parameters(),
+                                                                      settings_.ema, in_parts())),
         state_(begin(setup)),
         last_checked_(state_.consumed),
         done_at_start_(done()),
@@ -427,9 +426,8 @@ class Trainer {
       return false;
     }
     ROFORMER_ASSERT(record.figures.contains(ranking_.figure));
-    const auto better = std::ranges::count_if(state_.validations, [&](const auto& other) {
-      return !is_better(record, other);
-    });
+    const auto better = std::ranges::count_if(
+        state_.validations, [&](const auto& other) { return !is_better(record, other); });
     const bool is_best = record.counts() && better == 0;
     state_.without_improvement = is_best ? 0 : state_.without_improvement + 1;
     state_.validations.push_back(record);
@@ -464,8 +462,7 @@ class Trainer {
     save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average}, state_,
                     [&](const InnerPath& folder) {
                       task_.save_assets(folder);
-                      std::error_code error;
-                      if (fs::exists(run_.config().path(), error)) {
+                      if (is_present(run_.config().path())) {
                         write_file_atomically(folder / "config.yaml",
                                               read_file(run_.config(), kLargestDescription));
                       }

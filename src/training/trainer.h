@@ -1,7 +1,7 @@
 // The training loop, the same for every task: takes batches, makes steps of the optimiser, writes
-// metrics, validations and checkpoints. A run that was stopped or killed resumes from its last whole
-// checkpoint; on a CPU with the same number of threads its losses are bitwise those of a run that
-// was never stopped.
+// metrics, validations and checkpoints. A run that was stopped or killed resumes from its last
+// whole checkpoint; on a CPU with the same number of threads its losses are bitwise those of a run
+// that was never stopped.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct TrainerSetup {
 };
 
 // Trains until training.steps, patience or a signal, and writes a checkpoint and summary.json. A
-// finished training is validated at its end, whatever the periods say. The task's parameters must be
-// flat and freshly initialised; afterwards they are those of the last step. Throws Error (failure)
-// for a full disk, unusable checkpoints, too many non-finite steps in a row, or weights that are not
-// finite, which are never saved.
+// finished training is validated at its end, whatever the periods say. The task's parameters must
+// be flat and freshly initialised; afterwards they are those of the last step. Throws Error
+// (failure) for a full disk, unusable checkpoints, too many non-finite steps in a row, or weights
+// that are not finite, which are never saved.
 TrainingSummary train(TrainingTask& task, const TrainerSetup& setup);
 
 }  // namespace roformer

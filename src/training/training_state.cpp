@@ -12,6 +12,7 @@
 
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -225,8 +226,7 @@ void complete_validations(TrainingState& state, const fs::path& metrics) {
   const std::int64_t last = state.validations.back().step;
   const Ranking ranking = state.validations.back().ranking;
   std::vector<ValidationRecord> found;
-  std::error_code error;
-  if (fs::exists(metrics, error)) {
+  if (is_present(metrics)) {
     for (const nlohmann::json& line : read_json_lines(metrics)) {
       if (line.value("kind", nlohmann::json()) != "validation") continue;
       ValidationRecord record = record_of(line, metrics.string(), ranking);
@@ -271,8 +271,7 @@ json to_json(const TrainingSummary& summary) {
 
 std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run) {
   const std::filesystem::path path = run / "summary.json";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  if (!is_present(path)) return std::nullopt;
   const std::string file = path.string();
   const json document = read_checksummed_json(path);
   if (!document.is_object() || document.value("format", json()) != kSummaryFormat ||

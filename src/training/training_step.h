@@ -38,8 +38,8 @@ struct StepResult {
 using NextBatch = std::function<std::unique_ptr<TrainingBatch>()>;
 
 // Updates the objective's parameters once, from this process's micro-batches of the step
-// (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made when
-// its turn comes and freed after use. Constraints hold afterwards. Does not wait for a device.
+// (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made
+// when its turn comes and freed after use. Constraints hold afterwards. Does not wait for a device.
 // Several processes need a reduction; where one of them gives the step up, all do.
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
                               const StepSettings& settings, StepReduction* reduction = nullptr);

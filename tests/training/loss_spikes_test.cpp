@@ -1,4 +1,4 @@
-#include "training/divergence.h"
+#include "training/step_account.h"
 
 #include "base/random.h"
 #include "catch.h"

@@ -23,11 +23,11 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "tensor/gpu/plugin.h"
+#include "training/distributed/heartbeat.h"
 #include "training/distributed/job_secret.h"
 #include "training/distributed/listening.h"
-#include "training/distributed/rendezvous.h"
 #include "training/distributed/nccl_plugin.h"
-#include "training/distributed/heartbeat.h"
+#include "training/distributed/rendezvous.h"
 
 namespace roformer {
 namespace {
@@ -38,7 +38,8 @@ using Store = c10::intrusive_ptr<c10d::Store>;
 
 // Waits are cut into slices; the heartbeats of the others are checked between them.
 constexpr Milliseconds kSlice{500};
-// The time that the others need to read a reason or to find a silent process: a few slices and beats.
+// The time that the others need to read a reason or to find a silent process: a few slices and
+// beats.
 constexpr Milliseconds kTimeToRead{2000};
 // The last safety net, far beyond what heartbeats find.
 constexpr Milliseconds kGroupTimeout{std::chrono::hours(6)};
@@ -101,8 +102,8 @@ void leave_at_exit(int status, void*) {
   ::_exit(status);
 }
 
-// While it lives, this thread and those that it starts get an error instead of SIGPIPE when they write
-// to a connection that the other end has closed.
+// While it lives, this thread and those that it starts get an error instead of SIGPIPE when they
+// write to a connection that the other end has closed.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -140,23 +141,24 @@ class GlooProcesses : public Processes {
     const Store heartbeat_store = store_->clone();
     heartbeat_store->setTimeout(options.timeout);
     heartbeat_ = std::make_unique<Heartbeat>(
-        HeartbeatStore{.set = [heartbeat_store](
-                              const std::string& key,
-                              const std::string& value) { heartbeat_store->set(key, bytes_of(value)); },
-                   .get =
-                       [heartbeat_store](const std::vector<std::string>& keys) {
-                         std::vector<std::string> values;
-                         for (const std::string& key : keys) {
-                           values.push_back(own_text(*heartbeat_store, key));
-                         }
-                         return values;
-                       }},
+        HeartbeatStore{.set =
+                           [heartbeat_store](const std::string& key, const std::string& value) {
+                             heartbeat_store->set(key, bytes_of(value));
+                           },
+                       .get =
+                           [heartbeat_store](const std::vector<std::string>& keys) {
+                             std::vector<std::string> values;
+                             for (const std::string& key : keys) {
+                               values.push_back(own_text(*heartbeat_store, key));
+                             }
+                             return values;
+                           }},
         HeartbeatOptions{.rank = rank_,
-                     .count = count_,
-                     .hosts = hosts,
-                     .store_rank = launch.launcher_keeps_store ? -1 : 0,
-                     .timeout = options.timeout,
-                     .beat = std::min(Milliseconds(500), options.timeout / 8)});
+                         .count = count_,
+                         .hosts = hosts,
+                         .store_rank = launch.launcher_keeps_store ? -1 : 0,
+                         .timeout = options.timeout,
+                         .beat = std::min(Milliseconds(500), options.timeout / 8)});
     make_group(met, launch.master_address, options.timeout);
   }
 
@@ -314,8 +316,8 @@ class GlooProcesses : public Processes {
     return true;
   }
 
-  // Gloo tries for a long time to reach a process that was killed meanwhile. So it connects on another
-  // thread, while this one checks the heartbeats.
+  // Gloo tries for a long time to reach a process that was killed meanwhile. So it connects on
+  // another thread, while this one checks the heartbeats.
   void make_group(const Rendezvous& met, const std::string& master, Milliseconds timeout) {
     std::promise<c10::intrusive_ptr<Group>> promise;
     std::future<c10::intrusive_ptr<Group>> made = promise.get_future();

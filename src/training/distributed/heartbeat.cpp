@@ -55,7 +55,8 @@ struct Heartbeat::State {
   };
   std::vector<Seen> seen;  // of each process
 
-  // Under the mutex. Called at least at every beat, so a longer gap means that the process was stopped.
+  // Under the mutex. Called at least at every beat, so a longer gap means that the process was
+  // stopped.
   Clock::time_point now() {
     constexpr std::chrono::seconds kLeast{1};
     const Clock::time_point time = Clock::now();
@@ -108,8 +109,8 @@ struct Heartbeat::State {
     changed.notify_all();
   }
 
-  // Under the mutex. Describes a process that has been silent for longer than `limit`, by its training
-  // thread or altogether.
+  // Under the mutex. Describes a process that has been silent for longer than `limit`, by its
+  // training thread or altogether.
   std::optional<std::string> silent_for(Clock::duration limit,
                                         Clock::time_point Seen::*since = &Seen::worked) {
     const Clock::time_point time = now();
@@ -136,7 +137,8 @@ struct Heartbeat::State {
   }
 };
 
-Heartbeat::Heartbeat(HeartbeatStore store, HeartbeatOptions options) : state_(std::make_shared<State>()) {
+Heartbeat::Heartbeat(HeartbeatStore store, HeartbeatOptions options)
+    : state_(std::make_shared<State>()) {
   state_->store = std::move(store);
   state_->options = std::move(options);
   state_->seen.resize(static_cast<std::size_t>(state_->options.count));

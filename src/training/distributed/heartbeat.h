@@ -1,7 +1,7 @@
 // Heartbeats of the processes of a training. Each process writes to the common store a number that
-// grows with every sign of life of its training thread, and reads those of the others. A number that
-// has stopped tells which process was killed or hangs. A process that knows why it leaves writes the
-// reason first.
+// grows with every sign of life of its training thread, and reads those of the others. A number
+// that has stopped tells which process was killed or hangs. A process that knows why it leaves
+// writes the reason first.
 #pragma once
 
 #include <chrono>
@@ -41,8 +41,8 @@ class Heartbeat {
   void alive();
   // While the result lives, the heartbeat thread gives the signs of life itself.
   std::shared_ptr<void> busy();
-  // Tells the others with the next beat that this process was asked to stop (`own`). Returns whether
-  // any process is known to have been asked.
+  // Tells the others with the next beat that this process was asked to stop (`own`). Returns
+  // whether any process is known to have been asked.
   bool stops(bool own);
   // Writes why this process leaves; the others report the first such reason.
   void leave(const std::string& message) noexcept;

@@ -1,5 +1,5 @@
-// A secret that only the processes of one training know. They sign what they write to the common store
-// with it: a stranger who reaches the store can neither speak for one of them nor have a text
+// A secret that only the processes of one training know. They sign what they write to the common
+// store with it: a stranger who reaches the store can neither speak for one of them nor have a text
 // printed. It hides nothing, and a stranger who can delete keys can still end the training.
 #pragma once
 
@@ -57,8 +57,8 @@ class JobSecretFile {
   std::filesystem::path path_;
 };
 
-// Reads the secret with this fingerprint in another process; nothing where its file is missing (yet)
-// or others than the user may read it.
+// Reads the secret with this fingerprint in another process; nothing where its file is missing
+// (yet) or others than the user may read it.
 std::optional<JobSecret> read_job_secret(const std::filesystem::path& folder,
                                          const std::string& fingerprint);
 

@@ -68,9 +68,9 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     candidates.push_back(one);
   }
-  // Many systems give their own name an address that only they can reach (127.0.1.1); other machines
-  // find another of these addresses under that name, if any. "localhost" and 127.0.0.1 are taken
-  // literally. IPv4 comes first, since all systems have it.
+  // Many systems give their own name an address that only they can reach (127.0.1.1); other
+  // machines find another of these addresses under that name, if any. "localhost" and 127.0.0.1 are
+  // taken literally. IPv4 comes first, since all systems have it.
   const bool named =
       host != "localhost" && !candidates.empty() && in_figures(*candidates.front()) != host;
   if (others_elsewhere && named) {

@@ -14,16 +14,16 @@ struct ListeningPlace {
   std::string remark;   // why all interfaces; "" where the user need not know
 };
 
-// `host`: the value of MASTER_ADDR; `others_elsewhere`: processes of other machines have to connect.
-// Throws Error (failure) where another program listens there already.
+// `host`: the value of MASTER_ADDR; `others_elsewhere`: processes of other machines have to
+// connect. Throws Error (failure) where another program listens there already.
 ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others_elsewhere);
 
 // Drops new connections to this process's listening sockets from now on; existing ones stay. Does
 // nothing where the system cannot do that.
 void close_to_newcomers();
 
-// Raises the limit of open files as far as the system allows, so that connections of strangers leave
-// enough for our own.
+// Raises the limit of open files as far as the system allows, so that connections of strangers
+// leave enough for our own.
 void allow_many_descriptors();
 
 // This machine's numeric address from which it would reach `host`; nothing where it cannot. (The

@@ -1,5 +1,5 @@
-// The processes of one training and their collective operations. Every process makes the same calls in
-// the same order. Only gloo.cpp uses c10d; a single process makes the same calls without it.
+// The processes of one training and their collective operations. Every process makes the same calls
+// in the same order. Only gloo.cpp uses c10d; a single process makes the same calls without it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,9 +19,9 @@ class PendingExchange {
   virtual void wait() = 0;
 };
 
-// All tensors are contiguous and on the CPU; after use_gpu(), begin_sum() and take_from_first() also
-// take tensors on the process's GPU. n: number of processes. Each call throws Error (failure) naming
-// process and host when another process is gone or silent.
+// All tensors are contiguous and on the CPU; after use_gpu(), begin_sum() and take_from_first()
+// also take tensors on the process's GPU. n: number of processes. Each call throws Error (failure)
+// naming process and host when another process is gone or silent.
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -52,8 +52,8 @@ class Processes {
   virtual void alive() = 0;
   // While the result lives, the process counts as alive, for instance while it writes a checkpoint.
   virtual std::shared_ptr<void> busy() = 0;
-  // Whether a process was asked to stop: this one (`own`) or, as far as this one knows, another. Costs
-  // nothing, since it travels with the heartbeats, and may be called at any time.
+  // Whether a process was asked to stop: this one (`own`) or, as far as this one knows, another.
+  // Costs nothing, since it travels with the heartbeats, and may be called at any time.
   virtual bool stops(bool own) = 0;
   // Tells the others, once, why this process leaves. `message` is one line.
   virtual void leave(const std::string& message) noexcept = 0;

@@ -33,8 +33,8 @@ constexpr Milliseconds kTimeToHear{500};
 // A file that another machine has made may appear a little later.
 constexpr Milliseconds kTimeToSee{2000};
 
-// Keys and values in the store. Until the secret is known, anybody may have written there, so no text
-// of it is shown unfiltered.
+// Keys and values in the store. Until the secret is known, anybody may have written there, so no
+// text of it is shown unfiltered.
 const std::string kJob = "job";          // what is trained
 const std::string kSecret = "secret";    // "variable FINGERPRINT", "file FINGERPRINT" or "none"
 const std::string kMissing = "missing";  // the ranks that have not come, by the first to give up
