@@ -24,8 +24,8 @@
 #include "report/table.h"
 #include "runs/process_agreement.h"
 #include "tensor/device.h"
-#include "training/distributed/gloo.h"
 #include "training/distributed/job_secret.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

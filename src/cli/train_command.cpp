@@ -23,7 +23,7 @@
 #include "runs/resume.h"
 #include "runs/train.h"
 #include "tensor/gpu.h"
-#include "training/distributed/gloo.h"
+#include "training/distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/signals.h"
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "training/distributed/gloo.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 

@@ -1,4 +1,4 @@
-#include "training/distributed/gloo.h"
+#include "training/distributed/processes.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>

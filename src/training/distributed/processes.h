@@ -4,11 +4,15 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/launch.h"
 
 namespace roformer {
 
@@ -61,6 +65,22 @@ class Processes {
 
 // One process by itself.
 std::unique_ptr<Processes> make_single_process();
+
+struct ConnectOptions {
+  // How long a process may be missing at the start, or silent later, before the others end.
+  std::chrono::milliseconds timeout{60'000};
+  // Names the training, so that another one at the same port is noticed; empty: unnamed.
+  std::string job = {};
+  // Where process 0 may leave a secret for the others (job_secret.h), unless ROFORMER_JOB_SECRET
+  // gives them one; empty: nowhere.
+  std::filesystem::path folder = {};
+};
+
+// Connects the processes that a launcher has started (gloo.cpp). They meet at a TCP store, the
+// launcher's or process 0's, and talk through c10d's Gloo backend. A thread of each process writes a
+// heartbeat to the store, so that a process that was killed, stopped or hangs is found and named.
+// Throws as rendezvous() does (rendezvous.h). A launch of one process needs no connection.
+std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options = {});
 
 // One row for each process: its numbers.
 std::vector<std::vector<double>> gather_numbers(Processes& processes, std::span<const double> own);

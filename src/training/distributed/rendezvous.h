@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/launch.h"
-#include "training/distributed/gloo.h"
+#include "training/distributed/processes.h"
 
 namespace roformer {
 
