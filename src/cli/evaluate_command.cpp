@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "base/file.h"
 #include "config/data_source.h"
 #include "config/schema.h"

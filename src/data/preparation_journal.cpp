@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/file.h"
 #include "base/json_fields.h"
 #include "base/log.h"

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/blank.h"
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"

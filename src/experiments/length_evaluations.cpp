@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/inner_path.h"
 #include "base/log.h"

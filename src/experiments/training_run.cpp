@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/manifest.h"
 #include "base/output_folder.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/manifest.h"
 #include "base/output_folder.h"
 #include "config/schemes/learned.h"
 #include "config/task_facts.h"

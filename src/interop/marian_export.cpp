@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/manifest.h"
 #include "base/output_folder.h"
 #include "config/schemes/sinusoidal.h"
 #include "interop/expressible.h"

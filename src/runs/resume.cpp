@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checksummed_json.h"
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

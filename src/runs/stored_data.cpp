@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/hexadecimal.h"
 #include "base/log.h"
 #include "tasks/data_record.h"

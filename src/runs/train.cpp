@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checksummed_json.h"
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/manifest.h"
+#include "base/checksums.h"
 
 namespace roformer {
 

@@ -8,12 +8,11 @@
 #include <charconv>
 #include <map>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/manifest.h"
 #include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

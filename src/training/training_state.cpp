@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

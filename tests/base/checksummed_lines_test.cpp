@@ -1,4 +1,4 @@
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 
 #include "base/error.h"
 #include "base/file.h"

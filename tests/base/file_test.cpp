@@ -11,8 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/checksummed_json.h"
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "catch.h"

@@ -1,9 +1,8 @@
-#include "base/manifest.h"
+#include "base/checksums.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"

@@ -1,7 +1,7 @@
 // Where a run lies that was copied or moved, and its data.
 #include "config/stored_place.h"
 
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "catch.h"
 #include "config/dump.h"
 #include "config/load.h"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/file.h"
 #include "catch.h"
 #include "data/pair_vocabulary.h"

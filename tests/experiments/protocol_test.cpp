@@ -1,6 +1,6 @@
 // Protocols (study.version): tables that grow from command to command, and rows of several records
 // in one table and on one page.
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "catch.h"
 #include "experiments/difference_table.h"
 #include "experiments/made_record.h"

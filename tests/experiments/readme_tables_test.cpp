@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"

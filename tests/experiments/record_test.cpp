@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/json.h"
 #include "catch.h"
 #include "experiments/fake_study.h"

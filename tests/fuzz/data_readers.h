@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checksummed_json.h"
-#include "base/manifest.h"
+#include "base/checksums.h"
 #include "data/corpus.h"
 #include "data/glue.h"
 #include "data/help_page.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksummed_json.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "catch.h"
 #include "has.h"

@@ -1,4 +1,4 @@
-#include "base/manifest.h"
+#include "base/checksums.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/checksummed_json.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
+#include "base/json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -29,6 +29,23 @@ bool is_inside(const fs::path& name) {
   return name.is_relative() && name.has_filename() &&
          name.native() == name.lexically_normal().native() && *name.begin() != ".." &&
          *name.begin() != ".";
+}
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kChecksum = "checksum";
+
+// Names in alphabetical order and numbers in their shortest form, whatever the file looks like.
+std::string checksum_of(const json& object) {
+  const std::string text = object.dump();
+  return hexadecimal(XXH3_64bits(text.data(), text.size()));
+}
+
+constexpr std::string_view kBegin = "# checksum of what follows: ";
+
+std::string first_line(std::string_view rest) {
+  return fmt::format("{}{}\n", kBegin, hexadecimal(XXH3_64bits(rest.data(), rest.size())));
 }
 
 }  // namespace
@@ -65,9 +82,9 @@ void Manifest::write() const {
     files[name] = {{"bytes", file.bytes}, {"xxh3", blocks}};
   }
   write_checksummed_json(folder_ / kFile, {{"format", kFormat},
-                                      {"version", kManifestVersion},
-                                      {"block_bytes", kBlockBytes},
-                                      {"files", files}});
+                                           {"version", kManifestVersion},
+                                           {"block_bytes", kBlockBytes},
+                                           {"files", files}});
 }
 
 std::optional<Manifest> Manifest::read(const fs::path& folder) {
@@ -137,6 +154,54 @@ std::optional<Damage> Manifest::check(const std::string& name) const {
   damage.message = fmt::format("is damaged: bytes {} to {} are not what was written", damage.begin,
                                damage.end - 1);
   return damage;
+}
+
+std::string checksummed_text(const ordered_json& object) {
+  ROFORMER_ASSERT(object.is_object() && !object.contains(kChecksum));
+  const auto text = [](const ordered_json& value) {
+    return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  };
+  ordered_json checksummed = object;
+  checksummed[kChecksum] = checksum_of(json::parse(text(object)));
+  return text(checksummed);
+}
+
+void write_checksummed_json(const InnerPath& file, const ordered_json& object) {
+  write_file_atomically(file, checksummed_text(object));
+}
+
+json read_checksummed_json(const std::filesystem::path& file) {
+  json value =
+      parse_json(read_file(file, kLargestDescription), file.string(), RepeatedNames::refused);
+  if (!value.is_object()) return value;
+  const auto found = value.find(kChecksum);
+  if (found == value.end()) return value;
+  const json checksum = *found;
+  value.erase(found);
+  if (checksum != checksum_of(value)) {
+    throw_failure(file.string(), "is damaged: its contents do not fit their checksum");
+  }
+  return value;
+}
+
+std::string checksummed_lines(std::string_view lines) {
+  return first_line(lines).append(lines);
+}
+
+bool begins_with_seal(std::string_view text) {
+  return text.starts_with(kBegin);
+}
+
+void check_checksummed_lines(const std::filesystem::path& file) {
+  const std::string text = read_file(file, kLargestDescription);
+  if (!begins_with_seal(text)) return;
+  const std::string_view whole = text;
+  const std::string wanted =
+      first_line(whole.substr(std::min(whole.size(), first_line("").size())));
+  if (whole.starts_with(wanted)) return;
+  throw_failure(file.string(), "was changed after it was written, or is damaged",
+                "change keys by flags (--training.steps 1000); if the change was meant, remove "
+                "the first line");
 }
 
 }  // namespace roformer
