@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two builds of the program train alike: the same bits in every loss of every task, and of a training that
-the first has begun and the second resumes. To be run before and after a change that should change nothing.
+"""Compares two builds of the program: every loss of every task must have the same bits, also in a training
+that the first build begins and the second resumes. For a change that should change nothing.
 
   same_losses.py OLD_ROFORMER NEW_ROFORMER [--threads 2] [--precision fp32|bf16]"""
 
@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent / "distributed"))
-from ranks_world import World, figures  # noqa: E402
+from ranks_world import World, figures
 
 TASKS = ("mlm", "causal_lm", "glue", "translation", "matching")
 
