@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/attention_record.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 
 namespace roformer {
 

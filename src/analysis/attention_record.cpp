@@ -16,7 +16,7 @@
 #include "analysis/distance_bins.h"
 #include "analysis/position_moments.h"
 #include "analysis/ratio_sums.h"
-#include "attention/masked_softmax.h"
+#include "attention/explicit_scores.h"
 #include "base/error.h"
 #include "base/random.h"
 

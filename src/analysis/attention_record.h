@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/frequency_use.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 
 namespace roformer {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/ablation.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 #include "data/dataset.h"
 #include "data/parallel_dataset.h"
 #include "model/transformer_stack.h"

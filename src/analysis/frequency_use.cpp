@@ -12,7 +12,7 @@
 #include <numbers>
 #include <optional>
 
-#include "attention/log_n.h"
+#include "attention/explicit_scores.h"
 #include "tensor/rotation.h"
 
 namespace roformer {

@@ -20,11 +20,10 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/t5.h"
-#include "position/contextual_positions.h"
-#include "position/distance_buckets.h"
+#include "position/cope.h"
 #include "position/fope.h"
 #include "position/relative_index.h"
-#include "position/rope_scaling.h"
+#include "position/rope.h"
 #include "position/rotary_table.h"
 
 namespace roformer {

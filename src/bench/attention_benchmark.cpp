@@ -19,7 +19,7 @@
 #include "bench/timed_training.h"
 #include "config/check.h"
 #include "metrics/statistics.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 namespace {

@@ -12,7 +12,7 @@
 #include "bench/random_language.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 namespace roformer {
 namespace {

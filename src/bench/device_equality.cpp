@@ -14,7 +14,7 @@
 #include "bench/position_benchmark.h"
 #include "bench/random_language.h"
 #include "config/task_facts.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 #include "tensor/operations.h"
 #include "training/training_step.h"
 

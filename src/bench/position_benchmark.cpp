@@ -18,7 +18,7 @@
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 namespace {

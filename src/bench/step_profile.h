@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/operation_profile.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 

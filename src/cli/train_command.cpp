@@ -25,7 +25,7 @@
 #include "runs/stage_table.h"
 #include "runs/stored_settings.h"
 #include "runs/train.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 #include "training/distributed/gloo.h"
 #include "training/run_directory.h"
 #include "training/signals.h"

@@ -86,7 +86,7 @@ std::vector<TaskFigure> with_lengths(std::vector<TaskFigure> figures, const Sett
   return figures;
 }
 
-// With those of the denominators of linear attention (attention/denominator_check.h).
+// With those of the denominators of linear attention (attention/linear_attention.h).
 std::vector<TaskFigure> with_denominators(std::vector<TaskFigure> figures,
                                           const Settings& settings) {
   if (!uses_linear_attention(settings.attention)) return figures;

@@ -17,7 +17,7 @@
 #include "config/position_facts.h"
 #include "config/position_settings.h"
 #include "position/positions.h"
-#include "tensor/parameter_scope.h"
+#include "tensor/parameters.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -75,13 +75,6 @@ inline const at::Tensor& shared_parameter(const AttentionContext& context, std::
                                           const at::Tensor& own) {
   return context.shared.empty() ? own : context.shared.at(index);
 }
-
-// How queries and keys (and values, as the keys) are rotated.
-struct RotationPair {
-  Rotation query;
-  Rotation key;
-  bool value = false;
-};
 
 // The inputs of scores(). Vectors are [B, H, L, D], scores [B, H, Lq, Lk].
 struct ScoreTerms {
@@ -288,5 +281,14 @@ std::unique_ptr<PositionScheme> make_scheme(const SchemeInputs& inputs);
 
 // "layers.3.attention.position.NAME"
 std::string layer_parameter(std::int64_t layer, const std::string& name);
+
+// Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
+// registered ones.
+
+using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
+
+// Adds a scheme beside the built-in ones (a test's, say), whose definition is registered with
+// config/schemes/definition.h. The name must be new.
+void register_scheme(const std::string& name, SchemeFactory factory);
 
 }  // namespace roformer

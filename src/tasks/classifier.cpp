@@ -11,7 +11,6 @@
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
-#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -10,7 +10,7 @@
 #include "config/matching_settings.h"
 #include "config/settings.h"
 #include "data/text_pairs.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tasks/shared_batches.h"
 #include "tensor/device.h"

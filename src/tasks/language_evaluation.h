@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "attention/denominator_check.h"
+#include "attention/linear_attention.h"
 #include "config/settings.h"
 #include "data/dataset.h"
 #include "tasks/arrangement.h"

@@ -5,9 +5,9 @@
 
 #include "attention/linear_attention.h"
 #include "tasks/model_setup.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 #include "tensor/on_device.h"
-#include "tensor/row_counts.h"
+#include "tensor/products.h"
 
 namespace roformer {
 namespace {

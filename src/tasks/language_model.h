@@ -7,7 +7,7 @@
 
 #include "config/settings.h"
 #include "data/batches.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tensor/device.h"
 #include "tensor/inference_weights.h"

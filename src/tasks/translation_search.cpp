@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "model/ensemble.h"
-#include "model/sample_texts.h"
-#include "model/translation_step.h"
+#include "model/encoder_decoder.h"
+#include "model/generate.h"
+#include "model/step_model.h"
 #include "tasks/model_setup.h"
 #include "tensor/parallel.h"
 

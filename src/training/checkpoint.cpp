@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/manifest.h"
-#include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
 #include "training/stored_state.h"

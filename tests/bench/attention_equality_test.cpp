@@ -2,7 +2,7 @@
 #include "bench/attention_equality.h"
 
 #include "catch.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

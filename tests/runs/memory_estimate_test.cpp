@@ -13,7 +13,7 @@
 #include "runs/stored_settings.h"
 #include "runs/tiny_run.h"
 #include "tasks/language_task.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 #include "training/training_step.h"
 
 using namespace roformer;

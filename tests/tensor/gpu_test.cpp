@@ -1,4 +1,4 @@
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 
@@ -8,7 +8,6 @@
 
 #include "catch.h"
 #include "config/device_settings.h"
-#include "tensor/device.h"
 
 using namespace roformer;
 
