@@ -1,23 +1,25 @@
-#include "text/normalization_map.h"
+#include "text/sentencepiece_model.h"
+
+#include <sentencepiece_processor.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
-
-#include "text/space_marker.h"
 
 namespace roformer {
 namespace {
 
-// Numbers of fields in sentencepiece_model.proto.
+// Field numbers of sentencepiece_model.proto.
 constexpr std::uint64_t kNormalizer = 3, kDenormalizer = 5;  // of ModelProto
 constexpr std::uint64_t kPrecompiledMap = 2;                 // of NormalizerSpec
-// Of a trie; it is made of blocks of so many, as a byte can tell apart.
+// Units of a trie's block: one for each value of a byte.
 constexpr std::size_t kBlock = 256;
-// The library keeps so many rules that match at a place, and counts further ones as if it did.
+// The library stores at most so many rules that match at one place, but counts further ones too.
 constexpr int kMostMatches = 32;
 
 // The fields of a serialised message, one after the other.
@@ -25,33 +27,22 @@ class MessageFields {
  public:
   explicit MessageFields(std::string_view message) : rest_(message) {}
 
-  // The next one of bytes, with its number in `number`; nothing at the end or at damage.
+  // The next field of bytes, with its number in `number`; nothing at the end or at damage.
   std::optional<std::string_view> next(std::uint64_t& number) {
     while (!rest_.empty()) {
       const std::optional<std::uint64_t> read = varint();
       if (!read) return std::nullopt;
       const auto tag = static_cast<std::uint32_t>(*read);  // as protobuf cuts it
       number = tag >> 3;
-      switch (tag & 7) {
-        case 0:
-          if (!varint()) return std::nullopt;
-          break;
-        case 1:
-          if (!taken(8)) return std::nullopt;
-          break;
-        case 2: {
-          const std::optional<std::uint64_t> size = varint();
-          return size ? taken(*size) : std::nullopt;
-        }
-        case 3:
-        case 4:  // the ends of a group, whose fields are looked at as those around it
-          break;
-        case 5:
-          if (!taken(4)) return std::nullopt;
-          break;
-        default:
-          return std::nullopt;
+      const std::uint32_t type = tag & 7;
+      if (type == 2) {
+        const std::optional<std::uint64_t> size = varint();
+        return size ? taken(*size) : std::nullopt;
       }
+      const bool group_end = type == 3 || type == 4;  // its fields are read like those around it
+      const bool skipped = type == 0 ? varint().has_value()
+                                     : (type == 1 && taken(8)) || (type == 5 && taken(4));
+      if (!group_end && !skipped) return std::nullopt;
     }
     return std::nullopt;
   }
@@ -78,8 +69,8 @@ class MessageFields {
   }
 };
 
-// A double-array trie in the format of Darts-clone, whose value at a leaf is where the text stands
-// that takes the place of what was matched.
+// A double-array trie in the format of Darts-clone. The value at a leaf is the place of the text
+// that replaces what was matched.
 class Trie {
  public:
   Trie(std::vector<std::uint32_t> units, std::string_view texts)
@@ -98,7 +89,7 @@ class Trie {
     return count_matches();
   }
 
-  // Of a safe trie: whether a rule but one of a space alone has a space in what it matches, or one
+  // For a safe trie: whether a rule matches a text with a space in it (but for a space alone), or
   // writes the marker that a space becomes.
   bool reaches_over_spaces() const {
     if (texts_.find(kSpaceMarker) != std::string_view::npos) return true;
@@ -125,7 +116,7 @@ class Trie {
   std::string_view texts_;
   // Units by the base that reaches them.
   std::vector<std::uint32_t> children_, first_child_;
-  std::vector<int> matches_;  // the most leaves on a way on from a unit, its own included
+  std::vector<int> matches_;  // the most leaves on a path from a unit, its own included
 
   bool is_value(std::size_t i) const { return (units_[i] >> 31) != 0; }
   bool has_leaf(std::size_t i) const { return ((units_[i] >> 8) & 1) != 0; }
@@ -135,7 +126,7 @@ class Trie {
   }
   std::size_t reached_from(std::size_t i) const { return i ^ (units_[i] & 0xff); }
 
-  // Where the one rule that begins with a space writes a space for it.
+  // True where the only rule that begins with a space writes a space for it.
   bool keeps_space(std::size_t unit) const {
     const std::size_t from = base(unit);
     if (!has_leaf(unit) || first_child_[from] != first_child_[from + 1]) return false;
@@ -155,8 +146,8 @@ class Trie {
     }
   }
 
-  // False where a way leads in a circle, or passes more leaves than the library keeps. Without
-  // recursion: ways may be as long as there are units.
+  // False where a path leads in a circle, or passes more leaves than the library stores. Without
+  // recursion: paths may be as long as there are units.
   bool count_matches() {
     std::vector<std::size_t> way = {0};
     while (!way.empty()) {
@@ -181,7 +172,7 @@ class Trie {
   }
 };
 
-// Nothing where the sizes contradict each other.
+// Nothing where the sizes in the table contradict each other.
 std::optional<Trie> trie_of(std::string_view map) {
   std::uint32_t bytes = 0;
   if (map.size() < sizeof bytes) return std::nullopt;
@@ -199,7 +190,7 @@ bool is_safe_map(std::string_view map) {
   return trie && trie->is_safe();
 }
 
-// The tables of rules by which the specifications with these numbers normalise.
+// Calls action(table of rules) for the normalisers with these field numbers.
 template <class Action>
 void for_each_map(std::string_view model, std::initializer_list<std::uint64_t> specifications,
                   Action action) {
@@ -231,6 +222,18 @@ bool normalization_reaches_over_spaces(std::string_view model) {
         reaches || (!map.empty() && !(trie && trie->is_safe() && !trie->reaches_over_spaces()));
   });
   return reaches;
+}
+
+std::string load_sentencepiece(sentencepiece::SentencePieceProcessor& processor,
+                               std::string_view contents) {
+  if (!has_safe_normalization(contents)) return "damaged: its rules of normalisation";
+  try {
+    const auto status = processor.LoadFromSerializedProto(contents);
+    if (status.ok()) return {};
+    return status.message()[0] == '\0' ? "damaged" : status.message();
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
 }
 
 }  // namespace roformer
