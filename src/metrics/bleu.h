@@ -19,11 +19,11 @@
 namespace roformer {
 
 enum class BleuTokenizer {  // in the order of the table in bleu.cpp
-  mteval_13a,      // 13a, the default
-  international,   // intl
-  characters,      // char
-  none,            // none: the text is tokenized already
-  chinese,         // zh
+  mteval_13a,               // 13a, the default
+  international,            // intl
+  characters,               // char
+  none,                     // none: the text is tokenized already
+  chinese,                  // zh
   moses_compound,  // Moses tokenizer, compounds split at the hyphen, multi-bleu.perl's arithmetic
 };
 

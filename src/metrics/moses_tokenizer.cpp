@@ -84,12 +84,8 @@ auto keep_around(std::u32string_view middle) {
 }
 
 std::u32string split_commas(std::u32string text) {
-  const auto after = [](std::u32string& result, const char32_t* c) {
-    (result += c[0]) += U" , ";
-  };
-  const auto before = [](std::u32string& result, const char32_t* c) {
-    (result += U" , ") += c[1];
-  };
+  const auto after = [](std::u32string& result, const char32_t* c) { (result += c[0]) += U" , "; };
+  const auto before = [](std::u32string& result, const char32_t* c) { (result += U" , ") += c[1]; };
   text = substitute(text, after, is_no<is_number>, is<','>);
   text = substitute(text, before, is<','>, is_no<is_number>);
   if (text.size() > 1 && text.ends_with(U',') && is_number(text[text.size() - 2])) {

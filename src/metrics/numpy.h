@@ -8,8 +8,8 @@
 
 namespace roformer {
 
-// A number with NumPy's rules of precision (NEP 50, NumPy 2): float32 stays float32 against Python's
-// own numbers. sacreBLEU's resampling sums its statistics in float32.
+// A number with NumPy's rules of precision (NEP 50, NumPy 2): float32 stays float32 against
+// Python's own numbers. sacreBLEU's resampling sums its statistics in float32.
 struct NumpyFloat {
   double value = 0;
   bool single = false;  // a float32: value is one exactly

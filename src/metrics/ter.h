@@ -12,8 +12,8 @@ namespace roformer {
 using TerSettings = TercomRules;
 
 // The edits that turn the hypothesis into the reference, in symbols that represent words: shifts of
-// up to ten words, each taken because it shortens the edit distance the most, and then the distance.
-// Greedy, and within a beam around the diagonal, so an upper bound; equal to sacreBLEU's
+// up to ten words, each taken because it shortens the edit distance the most, and then the
+// distance. Greedy, and within a beam around the diagonal, so an upper bound; equal to sacreBLEU's
 // translation_edit_rate.
 std::int64_t count_edits(std::u32string_view hypothesis, std::u32string_view reference);
 

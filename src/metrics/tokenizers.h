@@ -1,5 +1,5 @@
-// The tokenizers of translation metrics: sacreBLEU's, equal to it character by character, and the one
-// of the Moses toolkit. Each takes a line of plain text and returns it with its tokens between
+// The tokenizers of translation metrics: sacreBLEU's, equal to it character by character, and the
+// one of the Moses toolkit. Each takes a line of plain text and returns it with its tokens between
 // spaces; sacreBLEU's own slips are kept, because published scores have them.
 #pragma once
 
@@ -36,9 +36,9 @@ enum class MosesLanguage { english, german };
 // Tokens between single spaces; & | < > ' " [ ] come out as entities, as from the script.
 std::string moses_tokenize(std::string_view line, MosesLanguage language);
 
-// rich-text -> rich ##AT##-##AT## text: parts each hyphen between two characters that are no spaces,
-// as the Perl one-liner s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g, which works on bytes and without
-// overlap, so that a-b-c keeps its second hyphen.
+// rich-text -> rich ##AT##-##AT## text: parts each hyphen between two characters that are no
+// spaces, as the Perl one-liner s{(\S)-(\S)}{$1 ##AT##-##AT## $2}g, which works on bytes and
+// without overlap, so that a-b-c keeps its second hyphen.
 std::string split_compounds(std::string_view tokens);
 
 enum class MosesPrefix {

@@ -191,8 +191,8 @@ Picture draw(const HeatMap& chart) {
 
 std::string to_svg(const HeatMap& chart, SvgUse use) {
   const Picture picture = draw(chart);
-  return svg_document(
-      frame_of(chart, picture.description, picture.width, picture.height, use), picture.content);
+  return svg_document(frame_of(chart, picture.description, picture.width, picture.height, use),
+                      picture.content);
 }
 
 std::string to_svg(const HeatMapGrid& grid, SvgUse use) {

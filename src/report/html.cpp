@@ -136,7 +136,7 @@ for (const name of [...new Set(parts.map(p => p.dataset.filter))].reverse()) {
 // Escapes, and turns `code` and **bold** into elements; an opening mark without its end is text.
 std::string inline_markup(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kMarks[] = {{"`", "code"},
-                                                                              {"**", "strong"}};
+                                                                             {"**", "strong"}};
   std::string result;
   while (!text.empty()) {
     bool marked = false;

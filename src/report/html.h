@@ -46,9 +46,10 @@ class HtmlReport {
   void chart(const LineChartGrid& grid);
   void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
   void chart(const HeatMapGrid& grid);
-  // The content up to end_part() is shown while the reader has chosen this value of a filter, or all
-  // of its values, by buttons above the contents, which need the page's script. Columns of tables
-  // whose key is `column` are shown and hidden with it. Parts of different filters may be nested.
+  // The content up to end_part() is shown while the reader has chosen this value of a filter, or
+  // all of its values, by buttons above the contents, which need the page's script. Columns of
+  // tables whose key is `column` are shown and hidden with it. Parts of different filters may be
+  // nested.
   struct Part {
     std::string filter;  // "length"
     std::string value;   // "128"

@@ -1,6 +1,6 @@
-// Charts of one row a name, because names are words and words are read level: dots with intervals, on
-// an axis fitted to the figures so that a difference of a hundredth is visible, and bars cut into
-// shares.
+// Charts of one row a name, because names are words and words are read level: dots with intervals,
+// on an axis fitted to the figures so that a difference of a hundredth is visible, and bars cut
+// into shares.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,10 +118,9 @@ class DotDrawing {
     const Dot& dot = chart_.dots[index];
     const int c = colour(dot);
     const double y = area_.top + 3 + kRow * (static_cast<double>(index) + 0.5);
-    std::string result = svg_line(area_.left, y, area_.right(), y, "grid") +
-                         name_of_row(area_, y, dot.name) +
-                         svg_text(area_.right() + 14, y + 4.2, label_of(chart_, dot),
-                                  {.classes = "tick"});
+    std::string result =
+        svg_line(area_.left, y, area_.right(), y, "grid") + name_of_row(area_, y, dot.name) +
+        svg_text(area_.right() + 14, y + 4.2, label_of(chart_, dot), {.classes = "tick"});
     if (!std::isfinite(dot.value)) return result;
     if (dot.low && dot.high && std::isfinite(*dot.low) && std::isfinite(*dot.high)) {
       const std::string classes = fmt::format("whisker c{}", c);
@@ -169,10 +168,10 @@ class ShareDrawing {
     std::string content = legend_.draw(16, heading_of(chart_).height(false) - 6);
     content += horizontal_axis(axis, {.low = 0, .high = 100}, area_);
     for (std::size_t i = 0; i < chart_.bars.size(); ++i) content += draw_bar(i);
-    const std::string description = fmt::format("Shares of {} parts in {} bars.",
-                                                chart_.parts.size(), chart_.bars.size());
-    return svg_document(
-        frame_of(chart_, description, chart_.width, area_.bottom() + 50, use), content);
+    const std::string description =
+        fmt::format("Shares of {} parts in {} bars.", chart_.parts.size(), chart_.bars.size());
+    return svg_document(frame_of(chart_, description, chart_.width, area_.bottom() + 50, use),
+                        content);
   }
 
  private:
@@ -184,9 +183,8 @@ class ShareDrawing {
   std::string draw_bar(std::size_t index) const {
     const ShareBar& bar = chart_.bars[index];
     const double y = tops_[index], middle = y + kBar / 2;
-    std::string result =
-        name_of_row(area_, middle, bar.name) +
-        svg_text(area_.right() + 12, middle + 4.2, bar.label, {.classes = "tick"});
+    std::string result = name_of_row(area_, middle, bar.name) +
+                         svg_text(area_.right() + 12, middle + 4.2, bar.label, {.classes = "tick"});
     double x = area_.left;
     for (std::size_t part = 0; part < bar.shares.size(); ++part) {
       const double share = bar.shares[part];

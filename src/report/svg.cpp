@@ -289,9 +289,8 @@ std::string svg_line(double x1, double y1, double x2, double y2, std::string_vie
 
 std::string svg_circle(double x, double y, double radius, std::string_view classes,
                        std::string_view tooltip) {
-  const std::string end = tooltip.empty()
-                              ? "/>"
-                              : "><title>" + escape_xml(tooltip) + "</title></circle>";
+  const std::string end =
+      tooltip.empty() ? "/>" : "><title>" + escape_xml(tooltip) + "</title></circle>";
   return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"{}\"{}\n", coordinate(x),
                      coordinate(y), coordinate(radius), classes, end);
 }

@@ -1,5 +1,5 @@
-// What all charts share: text that is safe in XML, the width of text, scales, the frame of a picture
-// with its title and description, axes and legends.
+// What all charts share: text that is safe in XML, the width of text, scales, the frame of a
+// picture with its title and description, axes and legends.
 #pragma once
 
 #include <cmath>
@@ -22,8 +22,8 @@ inline constexpr double kFontSize = 12.5;  // of all text but titles
 
 // An estimate, a little generous, of the width of sans-serif text.
 double text_width(std::string_view text, double font_size);
-// The text as far as it fits into a width. Its middle is cut, since names that begin alike differ at
-// their end.
+// The text as far as it fits into a width. Its middle is cut, since names that begin alike differ
+// at their end.
 std::string fitted_text(std::string_view text, double width, double font_size = kFontSize);
 
 // Colours repeat after this many series, dashes after fewer, the pair of both much later.
@@ -89,9 +89,8 @@ struct Heading {
 
 template <class Chart>
 Heading heading_of(const Chart& chart) {
-  return {.title = chart.title,
-          .subtitle = chart.subtitle,
-          .width = static_cast<double>(chart.width)};
+  return {
+      .title = chart.title, .subtitle = chart.subtitle, .width = static_cast<double>(chart.width)};
 }
 
 struct SvgFrame {
@@ -153,8 +152,8 @@ struct Point {
 // The d attribute of a path; a point that is not drawn interrupts the line.
 std::string line_path(const std::vector<Point>& points);
 
-// Keeps the first, least, greatest and last point of each column of pixels: the picture is the same,
-// and a long run's chart stays small.
+// Keeps the first, least, greatest and last point of each column of pixels: the picture is the
+// same, and a long run's chart stays small.
 std::vector<Point> thinned(const std::vector<Point>& points);
 
 // Moves sorted heights apart to `gap`, as little as possible and all within [first, last]. Nothing

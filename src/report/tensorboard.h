@@ -1,6 +1,7 @@
-// TensorBoard event files: scalars and texts that `tensorboard --logdir` shows, as protobuf messages
-// (tensorboard/compat/proto: event.proto, summary.proto) in records of TensorFlow's TFRecord format.
-// They are encoded by hand: two small messages are not worth protobuf and TensorFlow.
+// TensorBoard event files: scalars and texts that `tensorboard --logdir` shows, as protobuf
+// messages (tensorboard/compat/proto: event.proto, summary.proto) in records of TensorFlow's
+// TFRecord format. They are encoded by hand: two small messages are not worth protobuf and
+// TensorFlow.
 #pragma once
 
 #include <cstdint>

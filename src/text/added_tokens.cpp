@@ -60,8 +60,7 @@ bool json_flag(const nlohmann::json& object, const char* name, bool otherwise,
                 fmt::format("\"{}\" is {}, not true or false", name, describe_json(value)));
 }
 
-std::string json_word(const nlohmann::json& object, const char* name,
-                      const std::string& location) {
+std::string json_word(const nlohmann::json& object, const char* name, const std::string& location) {
   const nlohmann::json value = json_or_null(object, name);
   if (value.is_string()) return value.get<std::string>();
   throw_failure(location, fmt::format("\"{}\" is {}, not a text", name, describe_json(value)));
@@ -128,8 +127,8 @@ bool AddedTokens::stands_alone(std::string_view text, std::size_t begin, std::si
   return end == text.size() || !is_word_character(next_code_point(text, end));
 }
 
-// A token that took the white space after it may end after the beginning of the next match: the text
-// between is then read again, as the reference does.
+// A token that took the white space after it may end after the beginning of the next match: the
+// text between is then read again, as the reference does.
 void AddedTokens::split(std::string_view text, SpecialNames special,
                         const std::function<void(std::string_view)>& on_text,
                         const std::function<void(TokenId)>& on_token) const {

@@ -1,6 +1,6 @@
 // Tokens beside a vocabulary ("added tokens" of Hugging Face's tokenizers). They are found in the
-// text before it is cut into words, the leftmost first and there the longest. Special ones are found
-// in a prompt only: data never yield them.
+// text before it is cut into words, the leftmost first and there the longest. Special ones are
+// found in a prompt only: data never yield them.
 #pragma once
 
 #include <functional>
@@ -72,8 +72,8 @@ class AddedTokens {
   bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) const;
 };
 
-// Added tokens of both kinds: those that are found in the text as it is, and those that are found in
-// the normalised text between them.
+// Added tokens of both kinds: those that are found in the text as it is, and those that are found
+// in the normalised text between them.
 class LayeredTokens {
  public:
   void insert(AddedToken token);  // where it is normalised, with its content normalised

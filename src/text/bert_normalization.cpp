@@ -19,9 +19,9 @@ constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | 
 constexpr std::uint8_t kVersion = 8;  // of Unicode, of the reference's categories
 using Role = BertNormalization::Role;
 
-// The general category as Hugging Face's normalizer knows it, whose tables are of Unicode 8: a mask of
-// U_GC_... with one bit. Later code points are not assigned there, whatever ICU's version, and a few
-// have changed their category since.
+// The general category as Hugging Face's normalizer knows it, whose tables are of Unicode 8: a mask
+// of U_GC_... with one bit. Later code points are not assigned there, whatever ICU's version, and a
+// few have changed their category since.
 std::uint32_t category(char32_t c) {
   struct Changed {
     char32_t code_point;
@@ -88,19 +88,19 @@ void for_each_code_point(const icu::UnicodeString& text, Action action) {
 icu::UnicodeString by_rules(const icu::UnicodeString& text, const BertRules& rules) {
   if (!rules.lower_case && !rules.strip_accents) return text;
   icu::UnicodeString result;
-  for_each_code_point(rules.strip_accents ? canonical_decomposition().apply(text) : text, [&](char32_t c) {
-    if (rules.strip_accents && is_nonspacing_mark(c)) return;
-    icu::UnicodeString part(static_cast<UChar32>(c));
-    result.append(rules.lower_case ? part.toLower(icu::Locale::getRoot()) : part);
-  });
+  for_each_code_point(
+      rules.strip_accents ? canonical_decomposition().apply(text) : text, [&](char32_t c) {
+        if (rules.strip_accents && is_nonspacing_mark(c)) return;
+        icu::UnicodeString part(static_cast<UChar32>(c));
+        result.append(rules.lower_case ? part.toLower(icu::Locale::getRoot()) : part);
+      });
   return result;
 }
 
 bool is_unchanged(char32_t code_point, const BertRules& rules) {
   const auto c = static_cast<UChar32>(code_point);
-  if (rules.strip_accents &&
-      (!canonical_decomposition().changes_nothing_of(code_point) ||
-       is_nonspacing_mark(code_point))) {
+  if (rules.strip_accents && (!canonical_decomposition().changes_nothing_of(code_point) ||
+                              is_nonspacing_mark(code_point))) {
     return false;
   }
   return !rules.lower_case || !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED);

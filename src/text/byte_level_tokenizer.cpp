@@ -56,7 +56,8 @@ const ByteAlphabet& byte_alphabet() {
   return alphabet;
 }
 
-// As the tokenizers' decoder has it: a piece with a character outside the alphabet is read as it is.
+// As the tokenizers' decoder has it: a piece with a character outside the alphabet is read as it
+// is.
 std::string bytes_of_piece(const std::string& piece) {
   return byte_alphabet().bytes_of(piece).value_or(piece);
 }
@@ -113,12 +114,12 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
       const std::string* const before = i == 0 ? nullptr : &bytes_[index_of(ids[i - 1])];
       constexpr std::string_view kWhite = " \t\r\n\f\v";
       const bool after_white = before == nullptr || before->empty() ||
-                                kWhite.find(before->back()) != std::string_view::npos;
+                               kWhite.find(before->back()) != std::string_view::npos;
       // A space and the word after it are one word, though they may be two pieces.
       const bool lone_space = before != nullptr && *before == " ";
       if (after_white && !lone_space) begins[i] = 1;
-      const bool unspaced =
-          begins_unspaced(bytes_[index_of(ids[i])]) || (before != nullptr && ends_unspaced(*before));
+      const bool unspaced = begins_unspaced(bytes_[index_of(ids[i])]) ||
+                            (before != nullptr && ends_unspaced(*before));
       if (unspaced && !lone_space) begins[i] = 1;
     }
   }
@@ -156,8 +157,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
       normalized = [this](std::string_view part) { return normalize(part); };
     }
     added_.split(
-        text, names, normalized,
-        [&](std::string_view part) { cut(0, part, effort, *cache, ids); },
+        text, names, normalized, [&](std::string_view part) { cut(0, part, effort, *cache, ids); },
         [&](TokenId id) { ids.push_back(id); });
   }
 

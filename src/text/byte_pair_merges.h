@@ -1,6 +1,6 @@
 // Byte-pair encoding over ids (Sennrich et al. 2016): among all neighbours that a rule joins, those
-// of the earliest rule are joined first, from left to right. A heap of candidates makes that n log n
-// in the length of the word.
+// of the earliest rule are joined first, from left to right. A heap of candidates makes that n log
+// n in the length of the word.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace roformer {
 
-// The general category as the regular expressions of Hugging Face's tokenizers know it (Unicode 16),
-// whatever the version of ICU: a mask of U_GC_... with one bit.
+// The general category as the regular expressions of Hugging Face's tokenizers know it (Unicode
+// 16), whatever the version of ICU: a mask of U_GC_... with one bit.
 std::uint32_t code_point_category(char32_t c);
 
 // A regular expression's \w: letters, marks, digits and connectors.

@@ -15,8 +15,8 @@ namespace roformer {
 
 using JinjaValue = nlohmann::ordered_json;  // value_t::discarded: undefined
 
-// A token: text between tags, or a part of {{ ... }} or {% ... %}. White space around tags is cut as
-// transformers does (trim_blocks and lstrip_blocks are on).
+// A token: text between tags, or a part of {{ ... }} or {% ... %}. White space around tags is cut
+// as transformers does (trim_blocks and lstrip_blocks are on).
 struct JinjaToken {
   enum class Kind : std::uint8_t {
     text,             // between tags

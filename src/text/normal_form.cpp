@@ -59,8 +59,8 @@ std::string NormalForm::apply(std::string_view text) const {
 
 namespace {
 
-// ICU puts each mark in its place among those before it, which takes quadratic time in a text with a
-// hundred thousand of them in the wrong order. Shorter runs than this cost ICU less than sorting.
+// ICU puts each mark in its place among those before it, which takes quadratic time in a text with
+// a hundred thousand of them in the wrong order. Shorter runs than this cost ICU less than sorting.
 constexpr std::int32_t kLongRun = 64;
 
 struct Mark {

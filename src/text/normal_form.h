@@ -18,16 +18,14 @@ class NormalForm {
 
   std::string apply(std::string_view text) const;  // of valid UTF-8
   icu::UnicodeString apply(const icu::UnicodeString& text) const;
-  bool changes_nothing_of(char32_t c) const {
-    return normalizer_.isInert(static_cast<UChar32>(c));
-  }
+  bool changes_nothing_of(char32_t c) const { return normalizer_.isInert(static_cast<UChar32>(c)); }
 
  private:
   icu::FilteredNormalizer2 normalizer_, decomposition_;
 };
 
-// An equivalent text in which long runs of combining marks are in Unicode's canonical order, the one
-// that `decomposition`, a normaliser to NFD or NFKD, gives them. Other texts stay as they are.
+// An equivalent text in which long runs of combining marks are in Unicode's canonical order, the
+// one that `decomposition`, a normaliser to NFD or NFKD, gives them. Other texts stay as they are.
 icu::UnicodeString with_ordered_marks(const icu::UnicodeString& text,
                                       const icu::Normalizer2& decomposition);
 

@@ -1,5 +1,5 @@
-// Tries of byte strings and of words. All edges of a trie lie in one open-addressed table, so that a
-// step costs one probe.
+// Tries of byte strings and of words. All edges of a trie lie in one open-addressed table, so that
+// a step costs one probe.
 #pragma once
 
 #include <cstdint>

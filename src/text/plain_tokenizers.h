@@ -35,10 +35,10 @@ class CharacterCounter {
   std::unordered_map<char32_t, std::uint64_t> counts_;
 };
 
-// Texts that are ids already, "17 4 25", as another program's tokenizer gave them: for a model whose
-// own tokenizer this program cannot read. It has no special tokens. Throws Error (failure) naming
-// the location for contents that are not id_model()'s; its encode() throws Error (usage) for a word
-// that is no id.
+// Texts that are ids already, "17 4 25", as another program's tokenizer gave them: for a model
+// whose own tokenizer this program cannot read. It has no special tokens. Throws Error (failure)
+// naming the location for contents that are not id_model()'s; its encode() throws Error (usage) for
+// a word that is no id.
 std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& location);
 // The contents of the file of a vocabulary of so many ids.
 std::string id_model(std::int64_t vocabulary);

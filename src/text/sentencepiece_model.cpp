@@ -40,8 +40,8 @@ class MessageFields {
         return size ? taken(*size) : std::nullopt;
       }
       const bool group_end = type == 3 || type == 4;  // its fields are read like those around it
-      const bool skipped = type == 0 ? varint().has_value()
-                                     : (type == 1 && taken(8)) || (type == 5 && taken(4));
+      const bool skipped =
+          type == 0 ? varint().has_value() : (type == 1 && taken(8)) || (type == 5 && taken(4));
       if (!group_end && !skipped) return std::nullopt;
     }
     return std::nullopt;

@@ -1,7 +1,7 @@
 // Models of SentencePiece's library before it uses them. The library follows the model's table of
 // normalisation rules without checking where it leads, so a damaged or hostile model would make it
-// read outside of its memory; and it answers damage with a status, an exception of its own or one of
-// the standard library.
+// read outside of its memory; and it answers damage with a status, an exception of its own or one
+// of the standard library.
 #pragma once
 
 #include <string>

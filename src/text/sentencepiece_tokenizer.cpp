@@ -80,6 +80,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
       after_marker = piece == kSpaceMarker;
     }
   }
+
  private:
   sentencepiece::SentencePieceProcessor processor_;
   AddedTokens named_;  // special ones
@@ -117,8 +118,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // The library's unk_id() looks the unknown piece up by the name that the model gives it, and finds
-  // none where another piece has that name; encoding gives the piece of this type.
+  // The library's unk_id() looks the unknown piece up by the name that the model gives it, and
+  // finds none where another piece has that name; encoding gives the piece of this type.
   TokenId unknown_id() const {
     int id = 0;
     while (id < processor_.GetPieceSize() && !processor_.IsUnknown(id)) ++id;
@@ -126,9 +127,9 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     return id;
   }
 
-  // After a special token, a text of Llama's models goes on: no space is put before it, and one that
-  // is there is kept. Models that drop spaces at the beginning of a text, as those trained here do,
-  // mark the beginning of a word in no other way.
+  // After a special token, a text of Llama's models goes on: no space is put before it, and one
+  // that is there is kept. Models that drop spaces at the beginning of a text, as those trained
+  // here do, mark the beginning of a word in no other way.
   void encode_further(std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> with, without;
     const bool keeps_spaces = processor_.Encode(" a", &with).ok() &&
@@ -137,7 +138,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     std::call_once(has_further_, [&] {
       // A later field takes the place of an earlier one: normalizer_spec.add_dummy_prefix, false.
       constexpr std::string_view kNoPrefix("\x1a\x02\x18\x00", 4);
-      const std::string problem = load_sentencepiece(further_, file_contents() + std::string(kNoPrefix));
+      const std::string problem =
+          load_sentencepiece(further_, file_contents() + std::string(kNoPrefix));
       if (!problem.empty()) throw_failure("SentencePiece", problem);
     });
     encode_directly(further_, text, ids);
@@ -154,8 +156,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // Words can be split one by one when each gets a leading marker, a space is only ever that marker,
-  // and no piece and no rule of normalisation reaches over a space.
+  // Words can be split one by one when each gets a leading marker, a space is only ever that
+  // marker, and no piece and no rule of normalisation reaches over a space.
   bool find_words_independent() const {
     if (normalization_reaches_over_spaces(file_contents())) return false;
     for (TokenId id = 0; id < vocabulary_size(); ++id) {

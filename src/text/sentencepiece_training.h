@@ -46,8 +46,8 @@ struct SentencePieceTraining {
 };
 
 // Returns the contents of the model file. The special tokens are control symbols with ids 0 to 4,
-// which encoding never produces: [PAD], [UNK], [CLS], [SEP], [MASK]. Throws Error when there are too
-// few sentences for the number of pieces, or too few pieces for the characters.
+// which encoding never produces: [PAD], [UNK], [CLS], [SEP], [MASK]. Throws Error when there are
+// too few sentences for the number of pieces, or too few pieces for the characters.
 std::string train_sentencepiece(const std::vector<std::string>& sentences,
                                 const SentencePieceTraining& training);
 

@@ -124,33 +124,33 @@ struct Codes {
 Codes parse_codes(const SubwordFiles& files) {
   Codes codes;
   bool fast_bpe = false;
-  for_each_entry(files.codes, files.codes_location, [&](std::string_view line,
-                                                        const std::string& location,
-                                                        std::int64_t number) {
-    const std::vector<std::string_view> words = words_in(line);
-    if (number == 1 && line.starts_with("#version:")) {
-      const std::string_view version = words.back();
-      if (version != "0.1" && version != "0.2") {
-        throw_failure(location, fmt::format("has version {}, wanted 0.1 or 0.2", version));
-      }
-      codes.word_end = version == "0.2" ? WordEnd::attached : WordEnd::separate;
-      return;
-    }
-    const bool with_count = words.size() == 3 && is_count(words[2]);
-    if (codes.merges.empty() && with_count) {
-      fast_bpe = true;
-      codes.word_end = WordEnd::attached;
-    }
-    if (with_count != fast_bpe || (!with_count && words.size() != 2) || words[0].empty() ||
-        words[1].empty()) {
-      throw_failure(location,
-                    fmt::format("\"{}\" is no merge, wanted two pieces and a space between"
-                                " them{}",
-                                line, fast_bpe ? ", then a count" : ""),
-                    "give the codes of `subword-nmt learn-bpe` or fastBPE");
-    }
-    codes.merges.emplace_back(words[0], words[1]);
-  });
+  for_each_entry(
+      files.codes, files.codes_location,
+      [&](std::string_view line, const std::string& location, std::int64_t number) {
+        const std::vector<std::string_view> words = words_in(line);
+        if (number == 1 && line.starts_with("#version:")) {
+          const std::string_view version = words.back();
+          if (version != "0.1" && version != "0.2") {
+            throw_failure(location, fmt::format("has version {}, wanted 0.1 or 0.2", version));
+          }
+          codes.word_end = version == "0.2" ? WordEnd::attached : WordEnd::separate;
+          return;
+        }
+        const bool with_count = words.size() == 3 && is_count(words[2]);
+        if (codes.merges.empty() && with_count) {
+          fast_bpe = true;
+          codes.word_end = WordEnd::attached;
+        }
+        if (with_count != fast_bpe || (!with_count && words.size() != 2) || words[0].empty() ||
+            words[1].empty()) {
+          throw_failure(location,
+                        fmt::format("\"{}\" is no merge, wanted two pieces and a space between"
+                                    " them{}",
+                                    line, fast_bpe ? ", then a count" : ""),
+                        "give the codes of `subword-nmt learn-bpe` or fastBPE");
+        }
+        codes.merges.emplace_back(words[0], words[1]);
+      });
   if (codes.merges.empty()) throw_failure(files.codes_location, "holds no merges");
   return codes;
 }
@@ -195,8 +195,9 @@ SubwordMerges::SubwordMerges(const std::vector<std::pair<std::string, std::strin
   const auto intern = [&](const std::string& text) {
     return symbols_.emplace(text, static_cast<Symbol>(symbols_.size())).first->second;
   };
-  // From the last to the first, so that the first of equals stays, as in subword-nmt. A pair keeps the
-  // place in this walk where it came first, which decides between pairs that join to the same text.
+  // From the last to the first, so that the first of equals stays, as in subword-nmt. A pair keeps
+  // the place in this walk where it came first, which decides between pairs that join to the same
+  // text.
   for (std::size_t i = merges.size(); i-- > 0;) {
     const auto& [left, right] = merges[i];
     const std::uint64_t key = pair_key(intern(left), intern(right));
@@ -273,8 +274,8 @@ void SubwordMerges::take_apart(const SubwordPiece& piece,
     pieces.push_back(piece);
     return;
   }
-  // Where the right half is the mark of the end alone, subword-nmt drops it, and writes the left half
-  // as if the word went on.
+  // Where the right half is the mark of the end alone, subword-nmt drops it, and writes the left
+  // half as if the word went on.
   for (const SubwordPiece& half :
        {SubwordPiece{.text = piece.text.substr(0, left_bytes), .ends_word = false},
         SubwordPiece{.text = piece.text.substr(left_bytes), .ends_word = piece.ends_word}}) {
@@ -289,7 +290,8 @@ void SubwordMerges::take_apart(const SubwordPiece& piece,
 
 std::vector<SubwordPiece> SubwordMerges::split(
     std::string_view word, const std::function<bool(const SubwordPiece&)>& known) const {
-  // Merging takes quadratic time. Longer texts are no words, and are split in runs of so many bytes.
+  // Merging takes quadratic time. Longer texts are no words, and are split in runs of so many
+  // bytes.
   constexpr std::size_t kLongestWord = 1000;
   std::vector<SubwordPiece> pieces;
   std::size_t first_character = 0;

@@ -55,8 +55,8 @@ struct SubwordPiece {
 // subword-nmt, apart from the vocabulary's ids.
 class SubwordMerges {
  public:
-  // Pairs of symbols in the order of their rank; "</w>" marks the end of a word. A pair that is listed
-  // twice has its first rank.
+  // Pairs of symbols in the order of their rank; "</w>" marks the end of a word. A pair that is
+  // listed twice has its first rank.
   SubwordMerges(const std::vector<std::pair<std::string, std::string>>& merges, WordEnd word_end);
 
   // Splits a word of valid UTF-8 without spaces. A piece that is not `known` is taken apart again

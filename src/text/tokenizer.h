@@ -28,8 +28,8 @@ struct SpecialTokens {
   TokenId mask = -1;            // [MASK]
 };
 
-// A model's chat template in Hugging Face's form (text/chat_template.h), and the names that it uses.
-// Empty where the model has none.
+// A model's chat template in Hugging Face's form (text/chat_template.h), and the names that it
+// uses. Empty where the model has none.
 struct ChatFormat {
   std::string source;
   std::string begin;  // bos_token

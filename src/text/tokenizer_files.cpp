@@ -59,7 +59,8 @@ struct FileKind {
   bool (*recognise)(std::string_view contents);
   std::unique_ptr<Tokenizer> (*make)(TokenizerSource source);
 };
-// In the order in which a file's contents are recognised. The first name of a kind is its usual one.
+// In the order in which a file's contents are recognised. The first name of a kind is its usual
+// one.
 constexpr FileKind kFileKinds[] = {
     {TokenizerKind::words, "words.json", is_word_model, made_from<make_word_tokenizer>},
     {TokenizerKind::wordpiece, "vocab.txt", is_wordpiece_vocabulary, wordpiece_from},
@@ -67,8 +68,7 @@ constexpr FileKind kFileKinds[] = {
     {TokenizerKind::characters, "characters.json", is_character_vocabulary,
      made_from<make_character_tokenizer>},
     {TokenizerKind::marian, "marian.model", is_marian_model, made_from<make_marian_tokenizer>},
-    {TokenizerKind::subwords, "subwords.json", is_subword_model,
-     made_from<make_subword_tokenizer>},
+    {TokenizerKind::subwords, "subwords.json", is_subword_model, made_from<make_subword_tokenizer>},
     {TokenizerKind::ids, "ids.txt", is_id_model, made_from<make_id_tokenizer>},
     {TokenizerKind::byte_level, "byte_level.json", is_byte_level_file,
      made_from<make_byte_level_tokenizer>},
@@ -94,8 +94,8 @@ const FileKind& recognised_kind(const TokenizerSource& source) {
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
-  const FileKind& kind = source.kind == TokenizerKind::automatic ? recognised_kind(source)
-                                                                 : file_kind(source.kind);
+  const FileKind& kind =
+      source.kind == TokenizerKind::automatic ? recognised_kind(source) : file_kind(source.kind);
   return kind.make(std::move(source));
 }
 
@@ -173,8 +173,8 @@ std::string tokenizer_file(const fs::path& folder) {
              : "";
 }
 
-// A folder of Hugging Face's, with a config.json or a tokenizer_config.json, is not one of ours: says
-// what to name in its place.
+// A folder of Hugging Face's, with a config.json or a tokenizer_config.json, is not one of ours:
+// says what to name in its place.
 void refuse_model_folder(const fs::path& folder) {
   if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
     return;

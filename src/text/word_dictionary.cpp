@@ -82,9 +82,9 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& loc
   words_ = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w != kNoWord; });
 }
 
-// Finds the best way to cut the text after each position, from the last character to the first. Among
-// equal ways the one with the longer first word wins, as in jieba. Single digits and letters of ASCII
-// are joined afterwards.
+// Finds the best way to cut the text after each position, from the last character to the first.
+// Among equal ways the one with the longer first word wins, as in jieba. Single digits and letters
+// of ASCII are joined afterwards.
 void WordDictionary::cut_block(const std::vector<char32_t>& characters,
                                std::vector<std::size_t>& ends) const {
   const std::size_t size = characters.size();

@@ -1,7 +1,7 @@
-// The tokenizer of the Chinese RoFormer and of WoBERT. It cuts the text into the words of a dictionary
-// (word_dictionary.h). A word of the vocabulary is one piece; any other is split as BERT does
-// (wordpiece_tokenizer.h), which makes a piece of each Chinese character. With `characters` every
-// text is split as BERT does, and the dictionary only says which characters form a word, for
+// The tokenizer of the Chinese RoFormer and of WoBERT. It cuts the text into the words of a
+// dictionary (word_dictionary.h). A word of the vocabulary is one piece; any other is split as BERT
+// does (wordpiece_tokenizer.h), which makes a piece of each Chinese character. With `characters`
+// every text is split as BERT does, and the dictionary only says which characters form a word, for
 // whole-word masking. Equal to transformers' RoFormerTokenizer over jieba.
 #pragma once
 

@@ -168,8 +168,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
     for (const TokenId id : {special_.padding, special_.unknown, special_.classification,
                              special_.separator, special_.mask}) {
       const bool told = std::ranges::find(tokens, id, &AddedToken::id) != tokens.end();
-      if (id >= 0 && !told)
-        added_.insert({.content = piece(id), .id = id, .special = true});
+      if (id >= 0 && !told) added_.insert({.content = piece(id), .id = id, .special = true});
     }
     for (AddedToken token : tokens) {
       if (token.id >= vocabulary_size()) {

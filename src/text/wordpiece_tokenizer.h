@@ -17,8 +17,9 @@ namespace roformer {
 
 inline constexpr std::string_view kContinuation = "##";
 
-// What a WordPiece tokenizer is made of. BERT's two ways, cased and uncased, are a vocab.txt; a model
-// that cuts text in another way, or has added tokens, is kept as one file of JSON (wordpiece.json).
+// What a WordPiece tokenizer is made of. BERT's two ways, cased and uncased, are a vocab.txt; a
+// model that cuts text in another way, or has added tokens, is kept as one file of JSON
+// (wordpiece.json).
 struct WordPieceModel {
   std::string vocabulary;  // a vocab.txt: one entry a line, the line's number is the id
   BertRules rules;
