@@ -20,7 +20,7 @@
 #include "model/generate.h"
 #include "model/next_token.h"
 #include "text/chat_template.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace {

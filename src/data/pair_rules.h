@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "data/pair_source.h"
-#include "text/script.h"
+#include "text/characters.h"
 
 namespace roformer {
 

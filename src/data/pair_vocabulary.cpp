@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "text/sentence_sample.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/sentencepiece_training.h"
 
 namespace roformer {
 namespace {

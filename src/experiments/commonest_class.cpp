@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "config/task_facts.h"
 #include "data/glue.h"
-#include "metrics/classification.h"
+#include "metrics/agreement.h"
 
 namespace roformer {
 namespace {

@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/task_facts.h"
-#include "metrics/classification.h"
-#include "metrics/correlation.h"
+#include "metrics/agreement.h"
 #include "tasks/model_setup.h"
 #include "tensor/on_device.h"
 

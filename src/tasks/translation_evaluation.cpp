@@ -11,7 +11,7 @@
 
 #include "base/blank.h"
 #include "base/error.h"
-#include "base/one_line.h"
+#include "base/printable.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "tasks/shared_batches.h"

@@ -10,7 +10,7 @@
 #include "experiments/study_report.h"
 #include "experiments/unigram_loss.h"
 #include "has.h"
-#include "text/byte_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 using namespace roformer;
 

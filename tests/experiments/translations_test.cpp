@@ -11,7 +11,7 @@
 #include "has.h"
 #include "metrics/bleu.h"
 #include "runs/source_lengths.h"
-#include "text/byte_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;

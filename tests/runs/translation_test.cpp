@@ -18,7 +18,7 @@
 #include "runs/train.h"
 #include "tasks/translation_evaluation.h"
 #include "tensor/safetensors.h"
-#include "text/character_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
