@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "data/columns.h"
 #include "data/line_reader.h"
+#include "data/text_lines.h"
 #include "text/utf8.h"
 
 namespace roformer {

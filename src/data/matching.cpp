@@ -15,10 +15,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "data/columns.h"
-#include "data/json_documents.h"
+#include "data/document_readers.h"
 #include "data/json_line_parser.h"
 #include "data/line_reader.h"
+#include "data/text_lines.h"
 #include "text/utf8.h"
 
 namespace roformer {

@@ -1,8 +1,5 @@
-// Receives sentence pairs, tokenises them on several threads and writes them into paired shards:
-// document i of a split's source shards is the translation of document i of its target shards, and
-// each ends with the vocabulary's end of a sentence, so that an empty line of a test set is a
-// document, too. The text of validation and test goes into files, for scores against the true text.
-// Training pairs that are in finished shards of an earlier process are only counted and hashed.
+// How far the training set of a parallel corpus in the making is: what its finished shards hold.
+// Validation and test sets are small and begin anew.
 #pragma once
 
 #include <xxhash.h>
@@ -12,16 +9,38 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "data/finished_pairs.h"
-#include "data/parallel_description.h"
+#include "data/pair_rules.h"
+#include "data/parallel_dataset.h"
+#include "data/preparation_journal.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+struct FinishedPairs {
+  // The training pairs among the first so many that passed the rules about text are in the shards,
+  // or were removed by those about pieces.
+  std::uint64_t pairs = 0;
+  std::uint64_t text = 0;                    // hash of so many pairs
+  ParallelDescription::OfSplit so_far = {};  // the training set
+  // Numbers of the removed ones, ascending, each with its rule.
+  std::vector<std::pair<std::uint64_t, PairRule>> removed = {};
+};
+
+nlohmann::ordered_json to_json(const FinishedPairs& finished);
+// What the journal says; nothing finished where there is nothing to go on with.
+FinishedPairs recover_pairs(const PreparationJournal& journal);
+
+// Receives sentence pairs, tokenises them on several threads and writes them into paired shards:
+// document i of a split's source shards is the translation of document i of its target shards, and
+// each ends with the vocabulary's end of a sentence, so that an empty line of a test set is a
+// document, too. The text of validation and test goes into files, for scores against the true text.
+// Training pairs that are in finished shards of an earlier process are only counted and hashed.
 
 class PairWriter {
  public:

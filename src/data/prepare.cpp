@@ -14,7 +14,6 @@
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "data/finished_splits.h"
 #include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
 #include "data/prepared_files.h"

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "data/byte_shares.h"
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "text/tokenizer.h"

@@ -17,6 +17,8 @@
 #include "data/preparation_identity.h"
 #include "data/preparation_journal.h"
 #include "data/prepared_files.h"
+#include "text/sentence_sample.h"
+#include "text/sentencepiece_tokenizer.h"
 #include "text/translation_tokenizers.h"
 
 namespace roformer {
@@ -318,6 +320,16 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
   bar.finish();
 }
 
+std::shared_ptr<const Tokenizer> train(const SentenceSample& sample,
+                                       const SentencePieceTraining& training,
+                                       const std::string& languages) {
+  log::info("training {} pieces for {} on {} of {} sentences", format_count(training.pieces),
+            languages, format_count(static_cast<std::int64_t>(sample.sentences().size())),
+            format_count(static_cast<std::int64_t>(sample.seen())));
+  return make_sentencepiece_tokenizer(train_sentencepiece(sample.sentences(), training),
+                                      "trained model");
+}
+
 }  // namespace
 
 void ParallelCorpus::follow_links() {
@@ -392,6 +404,27 @@ void for_each_training_pair(
     if (entry.split == Split::train) take(entry.source, entry.target);
   });
   bar.finish();
+}
+
+PairTokenizers train_pair_vocabulary(const ParallelCorpus& corpus,
+                                     const PairVocabulary& vocabulary) {
+  SentenceSample first(vocabulary.sample, corpus.seed);
+  SentenceSample second(vocabulary.sample, corpus.seed);
+  SentenceSample& of_target = vocabulary.joint ? first : second;
+  for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
+    first.add(source);
+    of_target.add(target);
+  });
+  const PairLanguages& names = corpus.languages;
+  PairTokenizers tokenizers;
+  if (vocabulary.joint) {
+    tokenizers.source = train(first, vocabulary.training, names.source + " and " + names.target);
+    tokenizers.target = tokenizers.source;
+  } else {
+    tokenizers.source = train(first, vocabulary.training, names.source);
+    tokenizers.target = train(second, vocabulary.training, names.target);
+  }
+  return tokenizers;
 }
 
 }  // namespace roformer

@@ -7,13 +7,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/pair_rules.h"
 #include "data/pair_source.h"
-#include "data/parallel_description.h"
+#include "data/parallel_dataset.h"
+#include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -71,5 +73,26 @@ ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Toke
 void for_each_training_pair(
     const ParallelCorpus& corpus,
     const std::function<void(const std::string& source, const std::string& target)>& take);
+
+// Vocabularies for a parallel corpus: SentencePiece, joint for both languages or one for each, from
+// the pairs of the training set that pass the rules.
+
+struct PairVocabulary {
+  // Every character of the training set gets a piece, since a translator cannot write one that is
+  // unknown; scripts of thousands of characters want less.
+  SentencePieceTraining training{
+      .algorithm = SentencePieceAlgorithm::bpe, .pieces = 8000, .character_coverage = 1.0};
+  bool joint = true;
+  std::uint64_t sample = 1'000'000;  // sentences of a model kept in memory, drawn evenly; 0: all
+};
+
+struct PairTokenizers {
+  std::shared_ptr<const Tokenizer> source;
+  std::shared_ptr<const Tokenizer> target;  // the same object where joint
+};
+
+// Reads the training pairs once. Throws Error as train_sentencepiece and prepare_pairs.
+PairTokenizers train_pair_vocabulary(const ParallelCorpus& corpus,
+                                     const PairVocabulary& vocabulary);
 
 }  // namespace roformer

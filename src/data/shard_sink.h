@@ -1,6 +1,4 @@
-// Receives documents, tokenises them on several threads and writes them into the shards of their
-// splits, in the order of the corpus. Those that are in finished shards of an earlier process are
-// only counted and hashed.
+// How far the splits of a data set in the making are: what its finished shards hold.
 #pragma once
 
 #include <xxhash.h>
@@ -11,16 +9,32 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
 #include "data/corpus.h"
 #include "data/dataset.h"
-#include "data/finished_splits.h"
+#include "data/preparation_journal.h"
 #include "data/shard.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+struct FinishedShards {  // of one split
+  DatasetDescription::OfSplit so_far = {};
+  std::uint64_t documents = 0;  // those of the split among so many of the corpus are in them
+  std::uint64_t text = 0;       // hash of the text of so many documents
+};
+using FinishedSplits = std::array<FinishedShards, kSplits.size()>;
+
+nlohmann::ordered_json to_json(const FinishedSplits& finished);
+// What the journal says; nothing finished where there is nothing to go on with.
+FinishedSplits recover_splits(const PreparationJournal& journal);
+
+// Receives documents, tokenises them on several threads and writes them into the shards of their
+// splits, in the order of the corpus. Those that are in finished shards of an earlier process are
+// only counted and hashed.
 
 class ShardSink : public CorpusSink {
  public:

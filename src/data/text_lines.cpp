@@ -13,8 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "data/columns.h"
-#include "data/json_documents.h"
+#include "data/document_readers.h"
 #include "data/json_line_parser.h"
 #include "text/utf8.h"
 
@@ -161,6 +160,27 @@ class TextLineReader {
 };
 
 }  // namespace
+
+std::vector<std::string_view> tab_columns(std::string_view line) {
+  std::vector<std::string_view> columns;
+  for (;;) {
+    const std::size_t tab = line.find('\t');
+    columns.push_back(line.substr(0, tab));
+    if (tab == std::string_view::npos) return columns;
+    line.remove_prefix(tab + 1);
+  }
+}
+
+std::optional<std::size_t> column_named(const std::vector<std::string_view>& names,
+                                        std::string_view name, const std::string& location) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  if (std::ranges::count(names, name) > 1) {
+    throw_failure(location, "has two columns \"" + std::string(name) + "\"",
+                  "which of them is meant is not known");
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
 
 void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take) {

@@ -1,10 +1,10 @@
-// Texts to classify, from a file or standard input: one a line, or a pair a line with a tab between
-// (TSV), or JSON objects (JSON lines). A TSV may begin with a line of column names, among them
-// those of the task's own files, or sentence, or sentence1 and sentence2.
+// Lines of files that have tabs between their columns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +12,18 @@
 #include "data/line_reader.h"
 
 namespace roformer {
+
+// One at least; they are parts of the line.
+std::vector<std::string_view> tab_columns(std::string_view line);
+
+// The index of the column with this name. Throws Error (failure) where two have it; `location` is
+// that of the line of names.
+std::optional<std::size_t> column_named(const std::vector<std::string_view>& names,
+                                        std::string_view name, const std::string& location);
+
+// Texts to classify, from a file or standard input: one a line, or a pair a line with a tab between
+// (TSV), or JSON objects (JSON lines). A TSV may begin with a line of column names, among them
+// those of the task's own files, or sentence, or sentence1 and sentence2.
 
 struct TextLine {
   std::string first;

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "data/finished_splits.h"
 #include "data/preparation_identity.h"
+#include "data/shard_sink.h"
 #include "fixture.h"
 #include "has.h"
 #include "mortal_tokenizer.h"
