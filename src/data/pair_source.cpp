@@ -6,15 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "data/corpus.h"
 #include "data/help_page.h"
-#include "data/json_line_parser.h"
 #include "data/line_reader.h"
+#include "data/text_lines.h"
 #include "data/tmx.h"
 
 namespace roformer {
@@ -78,15 +76,9 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
       throw_failure(lines.location(-empty), "has 1 column, wanted 2", kTwoColumns);
     }
     lines.require_whole();
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
-      throw_failure(lines.location(),
-                    fmt::format("has {}, wanted 2",
-                                format_counted(std::ranges::count(line, '\t') + 1, "column")),
-                    kTwoColumns);
-    }
-    sink.pair(
-        {.source = line.substr(0, tab), .target = line.substr(tab + 1), .page = reading.pairs});
+    const Cells cells = tab_columns(line);
+    require_columns(cells, 2, lines.location(), kTwoColumns);
+    sink.pair({.source = cells[0], .target = cells[1], .page = reading.pairs});
     if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
   }
   return reading;
@@ -97,36 +89,26 @@ constexpr const char* kTranslation = R"(wanted {"translation": {"en": "...", "de
 // {"translation": {"en": …, "de": …}} or the inner object alone.
 PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, PairSink& sink) {
   LineReader lines(files.source);
-  JsonLineParser parser(
-      {.file = lines.name(),
-       .hint = std::string(kTranslation) + "; --skip-broken leaves other lines out",
-       .skip_broken = files.skip_broken});
+  RecordReader records(lines, {.format = TextFormat::jsonl,
+                               .hint = kTranslation,
+                               .hint_for_broken = std::string(kTranslation) +
+                                                  "; --skip-broken leaves other lines out",
+                               .skip_broken = files.skip_broken});
   PairReading reading;
-  for (std::string_view line; lines.next(line);) {
-    lines.require_whole();
-    if (is_blank(line)) continue;
-    const std::optional<nlohmann::json> json = parser.parse(line, lines.number());
-    if (!json) continue;
-    const auto inner = json->find("translation");
-    const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
-    const auto text = [&](const std::string& language) -> const std::string& {
-      const auto found = texts.find(language);
-      if (found == texts.end() || !found->is_string()) {
-        const std::string got = found == texts.end() ? "" : ": it is " + describe_json(*found);
-        throw_failure(lines.location(), fmt::format("has no text \"{}\"{}", language, got),
-                      kTranslation);
-      }
-      return found->get_ref<const std::string&>();
-    };
-    const std::string& source = text(languages.source);
-    const std::string& target = text(languages.target);
+  while (records.next()) {
+    if (records.is_left_out()) continue;
+    const nlohmann::json& object = records.object();
+    const auto inner = object.find("translation");
+    const nlohmann::json& texts = inner != object.end() && inner->is_object() ? *inner : object;
+    const std::uint64_t replaced = lines.replaced();
+    const std::string source = records.text(languages.source, texts);
+    const std::string target = records.text(languages.target, texts);
     sink.pair({.source = source,
                .target = target,
                .page = reading.pairs++,
-               .replaced = parser.replaced_in(source) + parser.replaced_in(target)});
+               .replaced = lines.replaced() - replaced});
     if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
   }
-  parser.finish();
   return reading;
 }
 
