@@ -23,6 +23,13 @@ constexpr const char* kDatasetFormat = "roformer dataset";
 constexpr int kDatasetVersion = 2;
 constexpr int kWithLineEnds = 1;  // the version whose characters include line ends
 
+constexpr std::pair<const char*, std::uint64_t SplitCounts::*> kCounts[] = {
+    {"documents", &SplitCounts::documents},
+    {"tokens", &SplitCounts::tokens},
+    {"characters", &SplitCounts::characters},
+    {"bytes", &SplitCounts::bytes},
+    {"unknown", &SplitCounts::unknown}};
+
 }  // namespace
 
 std::string shown_name(const DatasetDescription& description) {
@@ -40,39 +47,27 @@ std::string shard_name(Split split, std::size_t number) {
 
 Dataset::Dataset(const std::filesystem::path& folder)
     : folder_(folder), description_(read_description(folder)), tokenizer_(load_tokenizer(folder)) {
-  const ShardVocabulary vocabulary{
-      .size = static_cast<std::uint64_t>(tokenizer_->vocabulary_size()),
-      .fingerprint = tokenizer_->fingerprint()};
+  const ShardVocabulary vocabulary = vocabulary_of(*tokenizer_);
   if (description_.tokenizer_fingerprint != vocabulary.fingerprint) {
     throw_failure(folder.string(), "was prepared with another tokenizer than the one inside",
                   kPrepareAgain);
   }
   for (const Split split : kSplits) {
-    const DatasetDescription::OfSplit& described = description_[split];
-    std::vector<Shard>& shards = shards_[static_cast<std::size_t>(split)];
+    const auto& [counts, checksums] = description_[split];
     std::uint64_t tokens = 0;
     std::uint64_t documents = 0;
-    for (std::size_t number = 0; number < described.shard_checksums.size(); ++number) {
-      const std::filesystem::path path = folder / shard_name(split, number);
-      const Shard& shard = shards.emplace_back(path);
-      if (shard.vocabulary().fingerprint != vocabulary.fingerprint ||
-          shard.vocabulary().size != vocabulary.size) {
-        throw_failure(path.string(), "was made with another tokenizer than the data set's",
-                      kPrepareAgain);
-      }
-      if (shard.checksum() != described.shard_checksums[number]) {
-        throw_failure(path.string(), "does not belong to this data set", kPrepareAgain);
-      }
+    for (std::size_t number = 0; number < checksums.size(); ++number) {
+      const Shard& shard = shards_[static_cast<std::size_t>(split)].emplace_back(
+          folder / shard_name(split, number));
+      shard.require(vocabulary, checksums[number]);
       tokens += shard.tokens();
       documents += shard.documents();
     }
-    if (tokens != described.counts.tokens || documents != described.counts.documents) {
-      throw_failure(folder.string(),
-                    fmt::format("has {} {} tokens in {} documents, dataset.json says {} in {}",
-                                tokens, to_string(split), documents, described.counts.tokens,
-                                described.counts.documents),
-                    kPrepareAgain);
-    }
+    if (tokens == counts.tokens && documents == counts.documents) continue;
+    throw_failure(folder.string(),
+                  fmt::format("has {} {} tokens in {} documents, dataset.json says {} in {}",
+                              tokens, to_string(split), documents, counts.tokens, counts.documents),
+                  kPrepareAgain);
   }
 }
 
@@ -89,30 +84,26 @@ void Dataset::verify_checksums() const {
 }
 
 nlohmann::ordered_json to_json(const DatasetDescription::OfSplit& split) {
-  std::vector<std::string> checksums;
+  nlohmann::ordered_json json;
+  for (const auto& [name, count] : kCounts) json[name] = split.counts.*count;
+  json["shards"] = nlohmann::ordered_json::array();
   for (const std::uint64_t checksum : split.shard_checksums) {
-    checksums.push_back(hexadecimal(checksum));
+    json["shards"].push_back(hexadecimal(checksum));
   }
-  return {{"documents", split.counts.documents},   {"tokens", split.counts.tokens},
-          {"characters", split.counts.characters}, {"bytes", split.counts.bytes},
-          {"unknown", split.counts.unknown},       {"shards", checksums}};
+  return json;
 }
 
 DatasetDescription::OfSplit split_from_json(const JsonFields& fields, bool with_unknown) {
-  return {.counts = {.documents = fields.unsigned_count("documents"),
-                     .tokens = fields.unsigned_count("tokens"),
-                     .characters = fields.unsigned_count("characters"),
-                     .bytes = fields.unsigned_count("bytes"),
-                     .unknown = with_unknown ? fields.unsigned_count("unknown") : 0},
-          .shard_checksums = fields.hashes("shards")};
+  DatasetDescription::OfSplit split{.counts = {}, .shard_checksums = fields.hashes("shards")};
+  for (const auto& [name, count] : kCounts) {
+    if (count == &SplitCounts::unknown && !with_unknown) continue;
+    split.counts.*count = fields.unsigned_count(name);
+  }
+  return split;
 }
 
 SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
-  documents += other.documents;
-  tokens += other.tokens;
-  characters += other.characters;
-  bytes += other.bytes;
-  unknown += other.unknown;
+  for (const auto& [name, count] : kCounts) this->*count += other.*count;
   return *this;
 }
 
@@ -151,17 +142,19 @@ bool holds_description(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / kFile, error);
 }
 
+nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source) {
+  std::error_code error;
+  if (holds_description(folder)) return read_checksummed_json(folder / kFile);
+  throw_failure(folder.string(),
+                std::filesystem::exists(folder, error)
+                    ? "is not a prepared data set: it has no dataset.json"
+                    : "no such prepared data set",
+                how_to_prepare(folder, source));
+}
+
 DatasetDescription read_description(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kFile;
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    throw_failure(folder.string(),
-                  std::filesystem::exists(folder, error)
-                      ? "is not a prepared data set: it has no dataset.json"
-                      : "no such prepared data set",
-                  how_to_prepare(folder, "FILES"));
-  }
-  const nlohmann::json json = read_checksummed_json(path);
+  const nlohmann::json json = read_dataset_json(folder, "FILES");
   if (!json.is_object() || json.value("format", nlohmann::json()) != kDatasetFormat) {
     if (is_parallel_dataset(folder)) {
       throw_failure(folder.string(), "holds pairs of sentences", "they are for task translation");
@@ -199,7 +192,7 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
   };
   description[Split::train] = split_from_json(fields.object("train"), !old);
   description[Split::validation] = split_from_json(fields.object("validation"), !old);
-  // What was prepared before there were test sets has none.
+  // Sets of earlier versions have no test set.
   if (fields.has("test")) description[Split::test] = split_from_json(fields.object("test"), !old);
   if (fields.has("prefix")) {
     const JsonFields prefix = fields.object("prefix");

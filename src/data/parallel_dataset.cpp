@@ -12,7 +12,7 @@
 #include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/json_fields.h"
-#include "data/data_location.h"
+#include "data/dataset.h"
 #include "data/description_json.h"
 #include "data/shard.h"
 
@@ -26,11 +26,20 @@ constexpr int kParallelVersion = 1;
 using Json = nlohmann::ordered_json;
 using Description = ParallelDescription;
 
+constexpr std::pair<const char*, std::uint64_t Description::OfSide::*> kSideCounts[] = {
+    {"tokens", &Description::OfSide::tokens},
+    {"unknown", &Description::OfSide::unknown},
+    {"words", &Description::OfSide::words},
+    {"characters", &Description::OfSide::characters},
+    {"longest", &Description::OfSide::longest}};
+
 Json to_json(const Description::OfSide& side, bool with_text) {
-  Json shards = Json::array();
-  for (const std::uint64_t checksum : side.shard_checksums) shards.push_back(hexadecimal(checksum));
-  Json json = {{"tokens", side.tokens},         {"unknown", side.unknown}, {"words", side.words},
-               {"characters", side.characters}, {"longest", side.longest}, {"shards", shards}};
+  Json json;
+  for (const auto& [name, count] : kSideCounts) json[name] = side.*count;
+  json["shards"] = Json::array();
+  for (const std::uint64_t checksum : side.shard_checksums) {
+    json["shards"].push_back(hexadecimal(checksum));
+  }
   if (with_text) json["text"] = hexadecimal(side.text_checksum);
   return json;
 }
@@ -48,21 +57,17 @@ Json to_json(const PairCounts& counts) {
 }
 
 Json to_json(const PairRules& rules) {
-  return {
-      {"shortest_words", rules.shortest_words},     {"longest_words", rules.longest_words},
-      {"longest_pieces", rules.longest_pieces},     {"length_ratio", rules.length_ratio},
-      {"remove_identical", rules.remove_identical}, {"remove_duplicates", rules.remove_duplicates},
-      {"script_share", rules.script_share}};
+  Json json;
+  for_each_field(rules, [&](const char* name, auto value) { json[name] = value; });
+  return json;
 }
 
 Description::OfSide read_side(const JsonFields& fields, bool with_text) {
-  return {.tokens = fields.unsigned_count("tokens"),
-          .unknown = fields.unsigned_count("unknown"),
-          .words = fields.unsigned_count("words"),
-          .characters = fields.unsigned_count("characters"),
-          .longest = fields.unsigned_count("longest"),
-          .shard_checksums = fields.hashes("shards"),
-          .text_checksum = with_text ? fields.hash("text") : 0};
+  Description::OfSide side;
+  for (const auto& [name, count] : kSideCounts) side.*count = fields.unsigned_count(name);
+  side.shard_checksums = fields.hashes("shards");
+  if (with_text) side.text_checksum = fields.hash("text");
+  return side;
 }
 
 PairCounts read_counts(const JsonFields& fields) {
@@ -79,13 +84,17 @@ PairCounts read_counts(const JsonFields& fields) {
 }
 
 PairRules read_rules(const JsonFields& fields) {
-  return {.shortest_words = fields.count("shortest_words"),
-          .longest_words = fields.count("longest_words"),
-          .longest_pieces = fields.count("longest_pieces"),
-          .length_ratio = fields.number("length_ratio"),
-          .remove_identical = fields.flag("remove_identical"),
-          .remove_duplicates = fields.flag("remove_duplicates"),
-          .script_share = fields.number("script_share")};
+  PairRules rules;
+  for_each_field(rules, [&]<class Value>(const char* name, Value& value) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      value = fields.flag(name);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = fields.number(name);
+    } else {
+      value = fields.count(name);
+    }
+  });
+  return rules;
 }
 
 Split read_split(const JsonFields& fields) {
@@ -174,16 +183,8 @@ void write_description(const Description& about, const fs::path& folder) {
 }
 
 Description read_parallel_description(const fs::path& folder) {
-  const fs::path path = folder / kParallelFile;
-  const std::string file = path.string();
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    throw_failure(folder.string(),
-                  fs::exists(folder, error) ? "is not a prepared data set: it has no dataset.json"
-                                            : "no such prepared data set",
-                  how_to_prepare(folder, "RECIPE"));
-  }
-  const nlohmann::json json = read_checksummed_json(path);
+  const std::string file = (folder / kParallelFile).string();
+  const nlohmann::json json = read_dataset_json(folder, "RECIPE");
   if (!has_format(json)) {
     throw_failure(file, "does not describe a prepared parallel corpus",
                   "prepare one of two languages: roformer data prepare --help");
@@ -269,21 +270,12 @@ void ParallelDataset::open_split(Split split) {
       const auto which = static_cast<std::size_t>(side);
       const fs::path path = folder_ / parallel_shard_name(split, side, number);
       const Shard& shard = opened.shards[which].emplace_back(path);
-      const Tokenizer& own = tokenizer(side);
-      if (shard.vocabulary().fingerprint != own.fingerprint() ||
-          shard.vocabulary().size != static_cast<std::uint64_t>(own.vocabulary_size())) {
-        throw_failure(path.string(), "was made with another tokenizer than the data set's",
-                      kPrepareAgain);
-      }
-      if (shard.checksum() != described[side].shard_checksums[number]) {
-        throw_failure(path.string(), "does not belong to this data set", kPrepareAgain);
-      }
-      if (shard.documents() != opened.shards[0][number].documents()) {
-        throw_failure(path.string(),
-                      fmt::format("has {} sentences, its source {}", shard.documents(),
-                                  opened.shards[0][number].documents()),
-                      kPrepareAgain);
-      }
+      shard.require(vocabulary_of(tokenizer(side)), described[side].shard_checksums[number]);
+      const std::uint64_t sources = opened.shards[0][number].documents();
+      if (shard.documents() == sources) continue;
+      throw_failure(path.string(),
+                    fmt::format("has {} sentences, its source {}", shard.documents(), sources),
+                    kPrepareAgain);
     }
     opened.starts.push_back(opened.starts.back() +
                             static_cast<std::int64_t>(opened.shards[0].back().documents()));

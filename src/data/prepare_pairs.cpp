@@ -294,9 +294,11 @@ std::string choice_of_sources(const ParallelCorpus& corpus) {
 }
 
 std::string text_of(const PairRules& rules) {
-  return fmt::format("{} {} {} {} {} {} {}", rules.shortest_words, rules.longest_words,
-                     rules.longest_pieces, rules.length_ratio, rules.remove_identical,
-                     rules.remove_duplicates, rules.script_share);
+  std::string text;
+  for_each_field(rules, [&](const char*, auto value) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", value);
+  });
+  return text;
 }
 
 PreparationIdentity identity_of(const PreparePairsOptions& options, const Tokenizer& source,
