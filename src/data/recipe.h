@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "data/byte_shares.h"
 #include "data/corpus.h"
 #include "data/recipe_reader.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "data/rows.h"
+#include "data/batches.h"
 #include "metrics/language.h"
 #include "training/signals.h"
 

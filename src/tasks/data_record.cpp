@@ -16,7 +16,7 @@
 #include "data/dataset.h"
 #include "data/glue.h"
 #include "data/matching.h"
-#include "data/parallel_description.h"
+#include "data/parallel_dataset.h"
 #include "data/probes.h"
 #include "data/triplet_maker.h"
 

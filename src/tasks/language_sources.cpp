@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "data/source_mixture.h"
+#include "data/batches.h"
 
 namespace roformer {
 namespace {

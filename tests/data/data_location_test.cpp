@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "data/missing_data.h"
+#include "data/data_location.h"
 #include "has.h"
 #include "temporary_folder.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "data/rows.h"
+#include "data/batches.h"
 #include "runs/paired_evaluation.h"
 #include "runs/pseudo_perplexity.h"
 #include "runs/tiny_run.h"
