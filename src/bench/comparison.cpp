@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/tuned_environment.h"
+#include "base/process.h"
 #include "data/recipe_reader.h"
 #include "experiments/child_process.h"
 #include "experiments/record.h"

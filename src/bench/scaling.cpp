@@ -31,7 +31,7 @@ class WatchedReduction : public StepReduction {
   }
   bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     const auto start = BenchmarkClock::now();
-    meet(processes_);
+    barrier(processes_);
     wait = milliseconds_since(start);
     const bool whole = inner_ ? inner_->finish(sums, parameters, missing) : missing == 0;
     reduce = milliseconds_since(start) - wait;
@@ -58,7 +58,7 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
   const auto objective = random_language(settings, plan);
   ParameterStore& parameters = objective->parameters();
   const bool in_parts = settings.training.shard_optimizer;
-  AdamW optimizer = in_parts ? AdamW(parameters, {}, processes) : AdamW(parameters, {});
+  AdamW optimizer(parameters, {}, in_parts ? &processes : nullptr);
   WatchedReduction reduction(
       processes, make_step_reduction(processes, parameters,
                                      {.order = settings.training.reduce, .in_parts = in_parts}));
@@ -86,7 +86,7 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
     reduces.push_back(reduction.reduce);
   }
   for (std::int64_t i = 0; i < steps && !processes.alone(); ++i) {
-    meet(processes);
+    barrier(processes);
     const auto start = BenchmarkClock::now();
     processes.begin_sum(parameters.flat_gradients())->wait();
     bare.push_back(milliseconds_since(start));

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/output_folder.h"
 #include "base/progress.h"
-#include "base/scratch_folder.h"
 #include "bench/check_costs.h"
 #include "cli/bench_settings.h"
 #include "cli/command.h"

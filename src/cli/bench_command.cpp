@@ -22,8 +22,6 @@
 #include "cli/bench_scaling.h"
 #include "cli/bench_settings.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/machine.h"
 #include "config/words.h"
 #include "report/table.h"

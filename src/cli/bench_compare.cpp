@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/program_path.h"
-#include "base/scratch_folder.h"
+#include "base/output_folder.h"
+#include "base/process.h"
 #include "base/version.h"
 #include "bench/comparison.h"
 #include "cli/command.h"

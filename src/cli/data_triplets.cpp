@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/tokenizer_flags.h"

@@ -19,8 +19,6 @@
 #include "base/origin.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/evaluate_classifier.h"
 #include "cli/evaluate_probe.h"
 #include "cli/evaluate_translator.h"

@@ -12,8 +12,6 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "data/line_reader.h"
 #include "runs/fill_mask.h"

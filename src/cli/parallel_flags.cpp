@@ -4,9 +4,9 @@
 
 #include <iostream>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/origin.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/parallel_inspection.h"

@@ -14,8 +14,6 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"

@@ -14,8 +14,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/matching_commands.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/command_line.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "base/progress.h"
 
 namespace roformer {

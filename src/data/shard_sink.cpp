@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/hexadecimal.h"
 #include "base/work_threads.h"

@@ -12,7 +12,7 @@
 #include "experiments/run_facts.h"
 #include "experiments/training_run.h"
 #include "training/checkpoint.h"
-#include "training/training_summary.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

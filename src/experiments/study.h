@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/origin.h"
-#include "base/program_path.h"
+#include "base/process.h"
 #include "experiments/declaration/study_settings.h"
 #include "experiments/shard.h"
 #include "experiments/study_results.h"

@@ -20,9 +20,9 @@
 #include "experiments/data_facts.h"
 #include "experiments/run_facts.h"
 #include "report/json_lines.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "training/run_directory.h"
-#include "training/training_summary.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -21,7 +21,7 @@
 #include "interop/marian_folder.h"
 #include "runs/classifier_classes.h"
 #include "runs/new_run.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/stored_weights.h"
 #include "tasks/language_model.h"
 #include "tasks/translation_search.h"

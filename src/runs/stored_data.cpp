@@ -17,7 +17,7 @@ nlohmann::json recorded_data_of(const fs::path& checkpoint) {
   try {
     return read_checksummed_json(run / "run.json").value("data", nlohmann::json());
   } catch (const Error&) {
-    return nullptr;  // nothing that is computed depends on it
+    return nullptr;  // no result depends on it
   } catch (const nlohmann::json::exception&) {
     return nullptr;
   }
@@ -25,7 +25,7 @@ nlohmann::json recorded_data_of(const fs::path& checkpoint) {
 
 namespace {
 
-// Of the set that the run names itself: what lies there now may be other data.
+// For the folder that the run names, which may hold other data by now.
 void warn_of_other_data(const fs::path& checkpoint, const fs::path& folder,
                         std::uint64_t fingerprint) {
   const nlohmann::json data = recorded_data_of(checkpoint);
@@ -49,7 +49,7 @@ void refuse_other_division(const OpenedCheckpoint& trained, const fs::path& fold
     settings.stages.clear();
     now = data_record(settings);
   } catch (const Error&) {
-    return;  // of what is to be read, who reads it says what is wrong
+    return;  // reading the data will report the problem
   }
   if (!is_other_division(then, now)) return;
   throw_usage(folder.string(),
@@ -81,11 +81,10 @@ ParallelDataset open_stored_pairs(const fs::path& given, const TrainedTranslator
   if (dataset.tokenizer(Side::source).fingerprint() != own.source->fingerprint() ||
       dataset.tokenizer(Side::target).fingerprint() != own.target->fingerprint()) {
     const std::string folder = trained.checkpoint.string();
-    std::error_code error;
     throw_usage(
         dataset.folder().string(),
         "was prepared with another vocabulary than the translator was trained with",
-        fs::exists(trained.checkpoint / "source", error)
+        is_present(trained.checkpoint / "source")
             ? fmt::format(
                   "prepare it with the run's: --tokenizer {0}/source --target-tokenizer {0}/target",
                   folder)

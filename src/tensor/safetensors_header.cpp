@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
-#include "base/lfs_pointer.h"
 #include "base/printable.h"
 
 namespace roformer {

@@ -11,7 +11,6 @@
 #include "report/json_lines.h"
 #include "runs/answer_comparison.h"
 #include "runs/matching_evaluation.h"
-#include "runs/stage_table.h"
 #include "runs/tiny_chinese.h"
 #include "runs/train.h"
 #include "runs/trained_model.h"

@@ -10,7 +10,7 @@
 #include "catch.h"
 #include "data/dataset.h"
 #include "has.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/tiny_run.h"
 #include "tasks/language_task.h"
 #include "tensor/profile.h"

@@ -1,5 +1,5 @@
-// What is refused when a training is opened, before anything is written, and how a run goes on.
-#include "runs/stored_settings.h"
+// What is refused when a training is opened, before anything is written, and how a run is resumed.
+#include "runs/resume.h"
 #include "runs/train.h"
 
 #include <array>
@@ -354,6 +354,11 @@ TEST_CASE("a file of another task resumes no run") {
   const FiledRun filed("task: causal_lm\n");
   CHECK(has(message_of([&] { filed.resumed(); }),
             "task is causal_lm here, and mlm in the stored run"));
+}
+
+TEST_CASE("README.md shows the rules of what may differ when a run is resumed") {
+  const std::string page = read_file(fs::path(CONFIGS) / ".." / "README.md");
+  CHECK(has(page, resume_rules_table()));
 }
 
 TEST_CASE("what the file says otherwise than the stored run is one warning with both values") {

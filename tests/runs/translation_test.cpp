@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "catch.h"
 #include "config/position_facts.h"
-#include "runs/average.h"
-#include "runs/stored_settings.h"
+#include "runs/new_run.h"
+#include "runs/resume.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
 #include "tasks/translation_evaluation.h"
@@ -238,7 +238,7 @@ TEST_CASE("a run that has come further is not shortened") {
   CHECK_THROWS_WITH(
       train_run(tiny.settings("run", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
                 ExistingRun::resume),
-      Catch::Contains("got 2, but the run has come to 4 (step 4)"));
+      Catch::Contains("got 2, but the run has reached 4 (step 4)"));
   CHECK(read_file(config) == before);
   CHECK(train_run(tiny.settings("run", keys), ExistingRun::resume).consumed.steps == 4);
 }

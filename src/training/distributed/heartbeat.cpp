@@ -1,4 +1,4 @@
-#include "training/distributed/pulse.h"
+#include "training/distributed/heartbeat.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string pulse_key(std::int64_t rank) {
+std::string heartbeat_key(std::int64_t rank) {
   return fmt::format("pulse/{}", rank);
 }
 constexpr const char* kReason = "reason";
-constexpr const char* kStops = " stop";  // the end of the pulse of one that was asked to
+constexpr const char* kStops = " stop";  // added by a process that was asked to stop
 
 double seconds(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -26,15 +26,15 @@ double seconds(Clock::duration time) {
 
 }  // namespace
 
-struct Pulse::State {
-  PulseStore store;
-  PulseOptions options;
-  std::atomic<std::int64_t> signs{1};  // of the training thread
+struct Heartbeat::State {
+  HeartbeatStore store;
+  HeartbeatOptions options;
+  std::atomic<std::int64_t> signs{1};  // of life, by the training thread
   std::atomic<int> busy{0};
   std::atomic<bool> asked_to_stop{false}, other_stops{false};
   std::int64_t beats = 0;
-  // Time is what passes while this process runs: where all were stopped together and go on, none
-  // has been silent.
+  // Time passes only while this process runs: if all processes were stopped and continue together,
+  // none counts as silent.
   Clock::time_point looked = Clock::now();
   Clock::time_point passed = looked;
 
@@ -42,12 +42,12 @@ struct Pulse::State {
   mutable std::condition_variable changed;
   bool stop = false;
   bool hurry = false;                         // the next beat is due now
-  bool ended = false;                         // the thread
-  std::string reason;                         // that somebody left in the store
-  std::string unreachable;                    // what the store's last failure said
-  Clock::time_point answered = Clock::now();  // the store, last
-  // A process says "BEATS SIGNS": that it is there at all, and that its training goes on; and
-  // after it " stop" where it was asked to.
+  bool ended = false;                         // the thread has ended
+  std::string reason;                         // that a leaving process wrote to the store
+  std::string unreachable;                    // the store's last error
+  Clock::time_point answered = Clock::now();  // when the store last answered
+  // A process writes "BEATS SIGNS": that it exists, and that its training goes on. " stop" follows
+  // where it was asked to stop.
   struct Seen {
     std::string beats, signs;
     Clock::time_point beaten = Clock::now();
@@ -55,7 +55,8 @@ struct Pulse::State {
   };
   std::vector<Seen> seen;  // of each process
 
-  // Under the mutex. It is asked for at least at every beat; what is longer is a stop.
+  // Under the mutex. Called at least at every beat, so a longer gap means that the process was
+  // stopped.
   Clock::time_point now() {
     constexpr std::chrono::seconds kLeast{1};
     const Clock::time_point time = Clock::now();
@@ -71,10 +72,10 @@ struct Pulse::State {
   void beat() {
     if (busy > 0) ++signs;
     std::vector<std::string> keys;
-    for (std::int64_t r = 0; r < options.count; ++r) keys.push_back(pulse_key(r));
+    for (std::int64_t r = 0; r < options.count; ++r) keys.push_back(heartbeat_key(r));
     keys.emplace_back(kReason);
     try {
-      store.set(pulse_key(options.rank),
+      store.set(heartbeat_key(options.rank),
                 fmt::format("{} {}{}", ++beats, signs.load(), asked_to_stop ? kStops : ""));
       const std::vector<std::string> values = store.get(keys);
       const std::lock_guard lock(mutex);
@@ -108,7 +109,8 @@ struct Pulse::State {
     changed.notify_all();
   }
 
-  // Under the mutex. Who has been silent for longer than that: in its training, or altogether.
+  // Under the mutex. Describes a process that has been silent for longer than `limit`, by its
+  // training thread or altogether.
   std::optional<std::string> silent_for(Clock::duration limit,
                                         Clock::time_point Seen::*since = &Seen::worked) {
     const Clock::time_point time = now();
@@ -117,7 +119,7 @@ struct Pulse::State {
       return fmt::format("{} has given no sign of life for {:.0f} s", name(rank),
                          seconds(time - last));
     };
-    // A store that does not answer hides everybody; who keeps it is known.
+    // An unresponsive store hides all processes, but its keeper is known.
     if (options.store_rank != options.rank && (!unreachable.empty() || time - answered > limit)) {
       if (options.store_rank < 0 && !unreachable.empty()) return "the launcher is gone";
       if (options.store_rank >= 0 && !unreachable.empty()) {
@@ -135,30 +137,31 @@ struct Pulse::State {
   }
 };
 
-Pulse::Pulse(PulseStore store, PulseOptions options) : state_(std::make_shared<State>()) {
+Heartbeat::Heartbeat(HeartbeatStore store, HeartbeatOptions options)
+    : state_(std::make_shared<State>()) {
   state_->store = std::move(store);
   state_->options = std::move(options);
   state_->seen.resize(static_cast<std::size_t>(state_->options.count));
   std::thread([state = state_] { state->run(); }).detach();
 }
 
-Pulse::~Pulse() {
+Heartbeat::~Heartbeat() {
   std::unique_lock lock(state_->mutex);
   state_->stop = true;
   state_->changed.notify_all();
   state_->changed.wait_for(lock, std::chrono::seconds(1), [this] { return state_->ended; });
 }
 
-void Pulse::alive() {
+void Heartbeat::alive() {
   ++state_->signs;
 }
 
-std::shared_ptr<void> Pulse::busy() {
+std::shared_ptr<void> Heartbeat::busy() {
   ++state_->busy;
   return {nullptr, [state = state_](void*) { --state->busy; }};
 }
 
-bool Pulse::stops(bool own) {
+bool Heartbeat::stops(bool own) {
   if (own && !state_->asked_to_stop.exchange(true)) {
     const std::lock_guard lock(state_->mutex);
     state_->hurry = true;
@@ -167,26 +170,26 @@ bool Pulse::stops(bool own) {
   return state_->asked_to_stop || state_->other_stops;
 }
 
-void Pulse::leave(const std::string& message) noexcept {
+void Heartbeat::leave(const std::string& message) noexcept {
   try {
     {
       const std::lock_guard lock(state_->mutex);
       if (!state_->reason.empty() || !state_->unreachable.empty()) return;
     }
     state_->store.set(kReason, state_->name(state_->options.rank) + ": " + message);
-  } catch (...) {  // whoever is left finds out without a word
+  } catch (...) {  // the others find out by themselves
   }
 }
 
-std::optional<std::string> Pulse::verdict() const {
+std::optional<std::string> Heartbeat::verdict() const {
   const std::lock_guard lock(state_->mutex);
   return state_->silent_for(state_->options.timeout);
 }
 
-std::string Pulse::explain(const std::string& failure) const {
+std::string Heartbeat::explain(const std::string& failure) const {
   constexpr int kBeats = 6;
   std::unique_lock lock(state_->mutex);
-  // Its own signs come from here as long as this takes.
+  // Keeps this process alive for the others meanwhile.
   ++state_->busy;
   const Clock::time_point end = Clock::now() + kBeats * state_->options.beat;
   std::optional<std::string> found;

@@ -1,4 +1,4 @@
-#include "cli/sampling_flags.h"
+#include "cli/trained_model_flags.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "training/distributed/meeting.h"
+#include "training/distributed/rendezvous.h"
 
 #include <fmt/format.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -14,12 +14,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/host.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/process.h"
 #include "training/distributed/job_secret.h"
 #include "training/distributed/listening.h"
-#include "training/distributed/sealed_store.h"
 
 namespace roformer {
 namespace {
@@ -29,16 +28,16 @@ using Clock = std::chrono::steady_clock;
 using Store = c10::intrusive_ptr<c10d::Store>;
 
 constexpr Milliseconds kLook{20};
-// The store goes with the first process: before it leaves, the others get the time to read.
+// The store ends with the first process, which gives the others time to read before it leaves.
 constexpr Milliseconds kTimeToHear{500};
-// A file that another machine has made may be seen a little later.
+// A file that another machine has made may appear a little later.
 constexpr Milliseconds kTimeToSee{2000};
 
-// In the store. Until the secret is known anybody may have written there, so that no text of it is
-// shown as it is.
+// Keys and values in the store. Until the secret is known, anybody may have written there, so no
+// text of it is shown unfiltered.
 const std::string kJob = "job";          // what is trained
 const std::string kSecret = "secret";    // "variable FINGERPRINT", "file FINGERPRINT" or "none"
-const std::string kMissing = "missing";  // who has not come, said by the first that waited enough
+const std::string kMissing = "missing";  // the ranks that have not come, by the first to give up
 constexpr const char* kByVariable = "variable";
 constexpr const char* kByFile = "file";
 constexpr const char* kByNobody = "none";
@@ -49,7 +48,7 @@ std::string host_key(std::int64_t rank) {
   return fmt::format("host/{}", rank);
 }
 
-// How many processes there are, as the process of the rank was told.
+// The number of processes that the process of this rank was told.
 std::string count_key(std::int64_t rank) {
   return fmt::format("count/{}", rank);
 }
@@ -67,7 +66,7 @@ std::string text_at(c10d::Store& store, const std::string& key) {
   return {bytes.begin(), bytes.end()};
 }
 
-// As the name of a machine, or a list of numbers, may be; nothing else reaches a terminal.
+// Keeps the characters of machine names and lists of numbers; nothing else reaches a terminal.
 std::string plain(const std::string& text) {
   constexpr std::size_t kLongest = 255;
   std::string result;
@@ -113,8 +112,7 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
         fmt::format("process {} of {} cannot {} there: {}", launch.rank, launch.processes,
                     wanted.isServer ? "wait for the others" : "meet the others", first_line(error)),
         "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it: a training "
-        "that "
-        "has begun there takes nobody in");
+        "that has begun there takes nobody in");
   }
 }
 
@@ -128,7 +126,7 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
       "distributed.timeout allows longer");
 }
 
-// The secret that this process knows, before it is known whether all do.
+// The secret that this process knows; the others may not know it.
 struct KnownSecret {
   std::optional<JobSecret> secret;
   std::unique_ptr<JobSecretFile> file;  // of process 0, until all have read it
@@ -198,7 +196,7 @@ KnownSecret find_secret(c10d::Store& store, const Launch& launch, const ConnectO
   return known;
 }
 
-// Two processes of one number would take each other's place, and the rest of them wait for ever.
+// Two processes with one rank would take each other's place, and the others would wait for ever.
 void claim_rank(c10d::Store& store, const Launch& launch) {
   if (store.add(claim_key(launch.rank), 1) == 1) return;
   throw_failure(place_of(launch),
@@ -256,10 +254,10 @@ Others wait_for_others(c10d::Store& store, const Launch& launch, const ConnectOp
   return others;
 }
 
-// Whether all that is said from now on is sealed: the same answer in all processes.
+// Whether all later messages are signed: the same answer in all processes.
 bool all_share(const Others& others, const Launch& launch, const ConnectOptions& options) {
   if (others.without_secret.empty()) return true;
-  // Where it was offered to processes of one machine, a lack of it is an error, or a stranger's.
+  // On one machine all can read it: a process without it is an error, or a stranger's.
   const bool offered = std::ssize(others.without_secret) < launch.processes;
   if (offered && all_on_one_machine(launch)) {
     if (launch.rank == 0) std::this_thread::sleep_for(kTimeToHear);
@@ -284,20 +282,20 @@ std::string first_line(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-Meeting meet_others(const Launch& launch, const ConnectOptions& options) {
-  Meeting meeting;
-  meeting.store = open_store(launch, options, meeting.listens_at);
-  c10d::Store& store = *meeting.store;
+Rendezvous rendezvous(const Launch& launch, const ConnectOptions& options) {
+  Rendezvous met;
+  met.store = open_store(launch, options, met.listens_at);
+  c10d::Store& store = *met.store;
   try {
     KnownSecret known =
         launch.rank == 0 ? offer_secret(store, options) : find_secret(store, launch, options);
     claim_rank(store, launch);
     const Others others = wait_for_others(store, launch, options, known.secret.has_value());
-    meeting.hosts = others.hosts;
+    met.hosts = others.hosts;
     if (all_share(others, launch, options)) {
-      meeting.store = c10::make_intrusive<SealedStore>(meeting.store, *known.secret);
+      met.store = c10::make_intrusive<SignedStore>(met.store, *known.secret);
     }
-    return meeting;
+    return met;
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
