@@ -11,8 +11,8 @@
 #include <cmath>
 #include <optional>
 
-#include "analysis/golden_setup.h"
-#include "analysis/pair_vectors.h"
+#include "analysis/golden_schemes.h"
+#include "analysis/reference_attention.h"
 #include "attention/attend.h"
 #include "attention/linear_attention.h"
 #include "attention/position_session.h"
@@ -108,7 +108,7 @@ class Run {
   std::unique_ptr<PositionScheme> scheme_;
   AttentionContext context_;
   at::Tensor bias_, denominator_;
-  at::Tensor token_inputs_;  // of tokens, before they are remembered
+  at::Tensor token_inputs_;  // as computed, before cached_token_inputs()
   AttentionWeights weights_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
@@ -171,7 +171,7 @@ class Run {
     output = attended.output;
   }
 
-  // Linear attention hides keys, for all queries alike; the rest of a mask must be causality.
+  // Linear attention can hide keys only from all queries alike, apart from causality.
   void split_mask() {
     if (!golden_.mask.defined()) return;
     const at::Tensor keys = golden_.mask.any(-2, /*keepdim=*/true);

@@ -1,4 +1,4 @@
-#include "analysis/pair_vectors.h"
+#include "analysis/reference_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

@@ -29,7 +29,7 @@ constexpr const char* kOurRounds = "rounds_of_ours";
 constexpr const char* kPeersRounds = "rounds_of_the_peer";
 constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 
-// The figure of the last line that is a JSON object; warnings may stand around it.
+// The figure of the last line that is a JSON object; warnings may surround it.
 std::optional<double> figure_in(const std::string& output, const std::string& key) {
   std::optional<double> found;
   for (std::size_t begin = 0; begin < output.size();) {

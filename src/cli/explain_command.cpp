@@ -32,7 +32,7 @@ struct ExplainFlags {
   bool overwrite = false;
 };
 
-// Opens the run; what it gives back explains it.
+// Opens the run; the returned function explains it.
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
 Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   TrainedModelOptions opening = flags.opening;

@@ -150,6 +150,21 @@ struct SchemeCapabilities {
   }
 };
 
+// What a picture shows of a scheme that rotates pairs of features by fixed frequencies.
+struct FrequencyPicture {
+  struct Variant {  // the scheme as configured, or with another scaling
+    std::string name;
+    std::vector<double> frequencies;  // radians a token, one for each pair
+  };
+  struct Mark {
+    double wavelength = 0;  // tokens
+    std::string label;
+  };
+  std::vector<Variant> variants;
+  std::vector<Mark> marks;  // worth a line
+  std::int64_t training_length = 0;
+};
+
 // A scheme overrides the hooks of its group and leaves the others alone:
 //   adds to the embeddings     embedding                                      sinusoidal, learned
 //   rotates queries and keys   rotation (or transformed)                      rope, xpos, fope
@@ -238,6 +253,12 @@ class PositionScheme {
   virtual at::Tensor remainder_term(const AttentionContext& context, const at::Tensor& remainder,
                                     const at::Tensor& value) const {
     return {};
+  }
+
+  // --- Is drawn by `roformer positions plot` ---
+
+  virtual std::optional<FrequencyPicture> frequency_picture(std::int64_t head_width) const {
+    return std::nullopt;
   }
 
   // --- Reads the layer's input (gates, for instance) ---

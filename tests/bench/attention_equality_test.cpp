@@ -1,5 +1,5 @@
 // What gpu-check asks of a GPU's attention, asked of the CPU's own.
-#include "bench/attention_equality.h"
+#include "bench/device_equality.h"
 
 #include "catch.h"
 #include "tensor/dispatch.h"

@@ -1,5 +1,5 @@
 // Buckets of lengths that are always the same, and figures of a step on them.
-#include "bench/translation_benchmark.h"
+#include "bench/random_training.h"
 
 #include "bench/decoding_benchmark.h"
 #include "catch.h"

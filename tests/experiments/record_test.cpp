@@ -11,7 +11,7 @@
 #include "experiments/finished_run.h"
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
-#include "experiments/study_table.h"
+#include "experiments/study_rows.h"
 #include "has.h"
 #include "message_of.h"
 
