@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
 #include "data/missing_data.h"

@@ -6,7 +6,7 @@
 
 #include "base/checksummed_json.h"
 #include "base/file.h"
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/shard.h"

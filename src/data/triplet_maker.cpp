@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "base/output_folder.h"
 #include "base/random.h"
 #include "data/json_line_parser.h"
