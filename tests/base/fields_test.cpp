@@ -81,7 +81,7 @@ TEST_CASE("fields of JSON that are absent or null have their default") {
   CHECK(refusal([&] { fields.number("share", 0, below_one()); }) ==
         "a.json: \"share\" is 1, wanted a number from 0 to below 1");
   CHECK(refusal([&] {
-          fields.word("kind", {{"a", 1}, {"c", 2}});
+          fields.word<int>("kind", {{"a", 1}, {"c", 2}});
         }) == "a.json: \"kind\" is \"b\", wanted one of a, c");
   CHECK(refusal([&] { fields.refuse("absent", "a divisor of 3"); }) ==
         "a.json: \"absent\" is left at its default, wanted a divisor of 3");
