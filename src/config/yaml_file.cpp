@@ -252,50 +252,12 @@ class Reader {
 
 }  // namespace
 
-SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& node) {
-  return file.string() + ":" + std::to_string(node.Mark().line + 1);
-}
-
-std::string describe(const YAML::Node& node) {
-  if (node.IsSequence()) return "a list";
-  if (node.IsMap()) return "a section";
-  return node.IsScalar() ? '"' + node.Scalar() + '"' : "nothing";
-}
-
 std::vector<Assignment> assignments_of(const std::filesystem::path& file,
                                        const std::vector<YamlEntry>& entries, Problems& problems) {
   if (entries.empty()) return {};
   Flattener flattener(file, entries.front().where, problems);
   for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
   return expand_shorthands(flattener.assignments, problems);
-}
-
-std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
-                                  Problems& problems) {
-  std::vector<YamlEntry> entries;
-  std::map<std::string, SourceLocation> seen;
-  for (const auto& pair : map) {
-    const SourceLocation where = location_of(file, pair.first);
-    if (!pair.first.IsScalar()) {
-      problems.add({.where = where, .key = "", .message = "a key must be a word", .hint = ""});
-      continue;
-    }
-    const std::string& key = pair.first.Scalar();
-    if (key == kMergeKey) {
-      problems.add(where, key, kNoMerging, kInsteadOfMerging);
-      continue;
-    }
-    const auto [first, added] = seen.emplace(key, where);
-    if (!added) {
-      problems.add({.where = where,
-                    .key = key,
-                    .message = "given twice, first at " + first->second,
-                    .hint = ""});
-      continue;
-    }
-    entries.push_back({.key = key, .where = where, .value = pair.second});
-  }
-  return entries;
 }
 
 YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems) {
