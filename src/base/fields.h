@@ -144,6 +144,16 @@ class FieldReader {
     return found;
   }
   const std::string& path() const { return path_; }
+  // The fields of a map that is, or lies in, a field of that name.
+  Self inside(const Node& node, const std::string& name) const {
+    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
+    Self inner = self();
+    FieldReader& fields = inner;
+    fields.map_ = node;
+    fields.path_ = path_ + name + ".";
+    fields.asked_ = std::make_shared<std::vector<std::string>>();
+    return inner;
+  }
 
  private:
   Node map_;
@@ -199,15 +209,6 @@ class FieldReader {
       values.push_back(read_item(item, field));
     }
     return values;
-  }
-  Self inside(const Node& node, const std::string& name) const {
-    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
-    Self inner = self();
-    FieldReader& fields = inner;
-    fields.map_ = node;
-    fields.path_ = path_ + name + ".";
-    fields.asked_ = std::make_shared<std::vector<std::string>>();
-    return inner;
   }
 };
 

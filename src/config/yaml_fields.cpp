@@ -38,6 +38,14 @@ std::string describe(const YAML::Node& node) {
   return node.IsScalar() ? '"' + node.Scalar() + '"' : "nothing";
 }
 
+std::string flow_text(const YAML::Node& node) {
+  YAML::Emitter emitter;
+  emitter.SetSeqFormat(YAML::Flow);
+  emitter.SetMapFormat(YAML::Flow);
+  emitter << node;
+  return emitter.c_str();
+}
+
 std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
                                   Problems& problems) {
   std::vector<YamlEntry> entries;
@@ -131,17 +139,23 @@ void YamlFields::read_all(const Read& read) const {
   });
 }
 
-void YamlFields::in(const std::string& name, const Read& read) const {
-  if (!has(name)) return;
-  const YamlFields inner = object(name);
+void YamlFields::in(const YamlNode& item, const std::string& name, const Read& read) const {
+  const YamlFields inner = inside(item, name);
   if (inner.map().is_map()) inner.read_all(read);
 }
 
+void YamlFields::in(const std::string& name, const Read& read) const {
+  if (const YamlNode map = node(name); map.is_there()) in(map, name, read);
+}
+
 void YamlFields::each(const std::string& name, const Read& read) const {
-  if (!has(name)) return;
-  for (const YamlFields& item : objects(name)) {
-    if (item.map().is_map()) item.read_all(read);
-  }
+  for (const YamlNode& item : items(name)) in(item, name, read);
+}
+
+std::vector<YamlNode> YamlFields::items(const std::string& name) const {
+  const YamlNode list = node(name);
+  if (list.is_there() && !list.is_list()) refuse(name, "a list");
+  return list.items();
 }
 
 std::filesystem::path YamlFields::file(const std::string& name) const {
@@ -173,7 +187,11 @@ void YamlFields::complain(const std::string& name, std::string message, std::str
 
 SourceLocation YamlFields::where(const std::string& name) const {
   const YamlNode field = name.empty() ? YamlNode() : node(name);
-  return location(file_->path, (field.is_there() ? field : map()).mark());
+  return where(field.is_there() ? field : map());
+}
+
+SourceLocation YamlFields::where(const YamlNode& item) const {
+  return location(file_->path, item.mark());
 }
 
 void YamlFields::report(const YamlNode& node, const std::string& field, const std::string& message,

@@ -24,6 +24,9 @@ SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& 
 // "a list", "a section", "\"text\"" or "nothing", for messages.
 std::string describe(const YAML::Node& node);
 
+// A list or map in one line, as a flag would give it.
+std::string flow_text(const YAML::Node& node);
+
 // The pairs of a map in the order of the file. A key that is there twice or is not a word is a
 // problem, and left out.
 struct YamlEntry {
@@ -78,9 +81,11 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   // "study.name" of the path "study"; relative files are taken from the folder of `file`.
   static void read_map(const std::filesystem::path& file, const YAML::Node& map,
                        const std::string& path, Problems& problems, const Read& read);
-  // The map of a field, where it is given, and each map of a list.
+  // The map of a field, where it is given, each map of a list, and a map among other items.
   void in(const std::string& name, const Read& read) const;
   void each(const std::string& name, const Read& read) const;
+  void in(const YamlNode& item, const std::string& name, const Read& read) const;
+  std::vector<YamlNode> items(const std::string& name) const;  // none where it is not given
 
   std::filesystem::path file(const std::string& name) const;  // empty where it is not given
   std::vector<std::filesystem::path> files(const std::string& name) const;
@@ -98,9 +103,13 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   }
 
   void refuse(const std::string& name, const std::string& wanted, std::string hint = "") const;
+  void refuse(const YamlNode& item, const std::string& name, const std::string& wanted) const {
+    refuse_node(item, name, wanted, "");
+  }
   // A message about a field, or about this map where it is not given or "".
   void complain(const std::string& name, std::string message, std::string hint = "") const;
   SourceLocation where(const std::string& name = "") const;
+  SourceLocation where(const YamlNode& item) const;
 
   // For FieldReader.
   static constexpr const char* kUnknown = "unknown key";

@@ -49,15 +49,6 @@ bool is_list(const std::string& name) {
   });
 }
 
-// A list in one line, as a flag would give it.
-std::string as_flow(const YAML::Node& list) {
-  YAML::Emitter emitter;
-  emitter.SetSeqFormat(YAML::Flow);
-  emitter.SetMapFormat(YAML::Flow);
-  emitter << list;
-  return emitter.c_str();
-}
-
 // What a key of a file may be, for suggestions.
 const std::vector<std::string>& known_names() {
   static const auto names = [] {
@@ -107,7 +98,7 @@ class Flattener {
     const YAML::Node& value = entry.value;
     const bool section = is_section(name);
     if (section && is_value_of_section(name, value)) {
-      assign(name, entry, value.IsMap() ? as_flow(value) : value.Scalar());
+      assign(name, entry, value.IsMap() ? flow_text(value) : value.Scalar());
     } else if (value.IsMap() && section) {
       // Only known sections are entered, which bounds the depth for any input.
       for (const YamlEntry& inner : entries_of(file_, value, problems_)) {
@@ -116,7 +107,7 @@ class Flattener {
     } else if (section && name != "position") {
       if (!value.IsNull()) refuse(name, entry, "a section of keys");
     } else if ((value.IsSequence() || value.IsMap()) && is_list(name)) {
-      assign(name, entry, as_flow(value));
+      assign(name, entry, flow_text(value));
     } else if (value.IsMap() || value.IsSequence()) {
       refuse(name, entry, "a single value");
     } else if (const auto [first, added] = seen_.emplace(name, entry.where); !added) {
