@@ -1,5 +1,8 @@
 #include "config/yaml_fields.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -119,16 +122,37 @@ bool YamlNode::read(bool& value, std::string&) const {
 
 void YamlFields::read_map(const std::filesystem::path& file, const YAML::Node& map,
                           const std::string& path, Problems& problems, const Read& read) {
-  const auto source = std::make_shared<File>(File{.path = file, .problems = problems, .found = {}});
+  read_root(map, path, read, std::make_shared<File>(File{.path = file, .problems = problems}));
+}
+
+void YamlFields::read_list(std::string_view text, const std::filesystem::path& folder,
+                           const std::string& item, const char* wanted, const Read& read) {
+  if (text.empty()) return;
+  const YAML::Node list = parse_value(text, wanted);
+  if (!list.IsSequence()) throw InvalidValue(wanted);
+  Problems problems;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = fmt::format("{} {}", item, i + 1);
+    read_root(
+        list[i], "", read,
+        std::make_shared<File>(File{.path = folder / item, .problems = problems, .place = place}));
+  }
+  if (!problems.empty()) {
+    throw InvalidValue(wanted, fmt::format("{}", fmt::join(problems.lines(), "; ")));
+  }
+}
+
+void YamlFields::read_root(const YAML::Node& map, const std::string& path, const Read& read,
+                           const std::shared_ptr<File>& file) {
   const YamlNode root(map, map.Mark());
-  const YamlFields fields(root, path.empty() ? "" : path + ".", source);
+  const YamlFields fields(root, path.empty() ? "" : path + ".", file);
   if (root.is_map()) {
     fields.read_all(read);
   } else {
     fields.report(root, path, message_of(root, YamlNode::kMap), "");
   }
-  std::ranges::stable_sort(source->found, {}, &Found::position);
-  for (const Found& found : source->found) problems.add(found.problem);
+  std::ranges::stable_sort(file->found, {}, &Found::position);
+  for (const Found& found : file->found) file->problems.add(found.problem);
 }
 
 void YamlFields::read_all(const Read& read) const {
@@ -191,16 +215,14 @@ SourceLocation YamlFields::where(const std::string& name) const {
 }
 
 SourceLocation YamlFields::where(const YamlNode& item) const {
-  return location(file_->path, item.mark());
+  return file_->place.empty() ? location(file_->path, item.mark()) : file_->place;
 }
 
 void YamlFields::report(const YamlNode& node, const std::string& field, const std::string& message,
                         const std::string& hint) const {
-  file_->found.push_back({.position = node.mark().pos,
-                          .problem = {.where = location(file_->path, node.mark()),
-                                      .key = field,
-                                      .message = message,
-                                      .hint = hint}});
+  file_->found.push_back(
+      {.position = node.mark().pos,
+       .problem = {.where = where(node), .key = field, .message = message, .hint = hint}});
 }
 
 }  // namespace roformer

@@ -81,6 +81,10 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   // "study.name" of the path "study"; relative files are taken from the folder of `file`.
   static void read_map(const std::filesystem::path& file, const YAML::Node& map,
                        const std::string& path, Problems& problems, const Read& read);
+  // The maps of a list that is the value of one key, `[{steps: 1000}, {steps: 5}]`; none where the
+  // text is empty. Throws InvalidValue: `wanted`, and what is wrong in which `item` ("stage").
+  static void read_list(std::string_view text, const std::filesystem::path& folder,
+                        const std::string& item, const char* wanted, const Read& read);
   // The map of a field, where it is given, each map of a list, and a map among other items.
   void in(const std::string& name, const Read& read) const;
   void each(const std::string& name, const Read& read) const;
@@ -128,10 +132,13 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   struct File {
     std::filesystem::path path;
     Problems& problems;
+    SourceLocation place;      // in messages; empty: the line of each value
     std::vector<Found> found;  // to be added to the problems in the order of the file
   };
   std::shared_ptr<File> file_;
 
+  static void read_root(const YAML::Node& map, const std::string& path, const Read& read,
+                        const std::shared_ptr<File>& file);
   YamlFields(YamlNode map, const std::string& path, std::shared_ptr<File> file)
       : FieldReader(std::move(map), path), file_(std::move(file)) {}
   void read_all(const Read& read) const;
