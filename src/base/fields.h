@@ -45,7 +45,8 @@ class FieldReader {
   std::int64_t count(const std::string& name, const Range& range = at_least(0)) const {
     return read<std::int64_t>(required(name), name, range);
   }
-  std::int64_t count(const std::string& name, std::int64_t standard, const Range& range) const {
+  std::int64_t count(const std::string& name, std::int64_t standard,
+                     const Range& range = {}) const {
     return read_or(name, standard, range);
   }
   std::uint64_t unsigned_count(const std::string& name) const {
@@ -54,7 +55,7 @@ class FieldReader {
   double number(const std::string& name, const Range& range = {}) const {
     return read<double>(required(name), name, range);
   }
-  double number(const std::string& name, double standard, const Range& range) const {
+  double number(const std::string& name, double standard, const Range& range = {}) const {
     return read_or(name, standard, range);
   }
   double amount(const std::string& name) const { return number(name, at_least(0)); }
@@ -83,6 +84,12 @@ class FieldReader {
   template <class Choice>
   Choice word(const std::string& name, Choice standard, FieldWords<Choice> words) const {
     return node(name).means_default() ? standard : word(name, words);
+  }
+
+  // The first word is the default.
+  template <class Choice>
+  Choice choice(const std::string& name, FieldWords<Choice> words) const {
+    return word(name, words.begin()->second, words);
   }
 
   // Lists that must be there; the limits are those of each item.
@@ -120,7 +127,14 @@ class FieldReader {
   }
   const Node& map() const { return map_; }
 
+  // Names that may be given although nothing asks for them.
+  void allow(std::initializer_list<const char*> names) const {
+    asked_->insert(asked_->end(), names.begin(), names.end());
+  }
   // Refuses what nothing has asked for so far. `hint_for(name, known)` suggests one that was.
+  void refuse_others() const {
+    refuse_others([](const std::string&, const std::vector<std::string>&) { return ""; });
+  }
   template <class HintFor>
   void refuse_others(HintFor hint_for) const {
     for (const std::string& name : names()) {
