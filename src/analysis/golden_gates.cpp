@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
-#include "analysis/golden_options.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/dape.h"
 #include "config/schemes/fox.h"
@@ -13,25 +12,23 @@
 namespace roformer {
 namespace {
 
-void cope(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"pos_scaled"});
+void cope(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   out.position.of<CopeSettings>() = {.positions = rows(in, "e"),
-                                     .scaled = flag(in.config, "pos_scaled", false)};
+                                     .scaled = options.flag("pos_scaled", false)};
   out.links = {{"e", in_layer("table")}};
 }
 
-void dape(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"kind", "kernel", "slope", "base"});
+void dape(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   out.shape.causal = true;
   const at::Tensor& second = in.parameters.at("W1");
   out.position.of<DapeSettings>() = {
-      .kind = choice<DapeKind>(
-          in.config, "kind",
+      .kind = options.choice<DapeKind>(
+          "kind",
           {{"alibi", DapeKind::alibi}, {"kerple", DapeKind::kerple}, {"rope", DapeKind::rope}}),
-      .kernel = integer(in.config, "kernel", 1),
+      .kernel = options.count("kernel", 1),
       .width = second.size(second.dim() - 2),
-      .slope = number(in.config, "slope", 0.01),
-      .base = number(in.config, "base", 10000)};
+      .slope = options.number("slope", 0.01),
+      .base = options.number("base", 10000)};
   out.links = {{"W0", in_layer("first.weight")},
                {"b0", in_layer("first.bias")},
                {"W1", in_layer("second.weight")},
@@ -41,12 +38,12 @@ void dape(const GoldenCase& in, GoldenSetup& out) {
   if (has(in, "slopes")) alibi_slopes_of_case(in, out.shape.heads, out);
 }
 
-void path(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"l2_eps", "gate_scaled", "heads"});
+void path(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   out.shape.causal = true;
+  options.allow({"heads"});
   PathSettings& path = out.position.of<PathSettings>();
-  path.epsilon = number(in.config, "l2_eps", 1e-6);
-  path.gate_scaled = flag(in.config, "gate_scaled", true);
+  path.epsilon = options.number("l2_eps", 1e-6);
+  path.gate_scaled = options.flag("gate_scaled", true);
   if (!in.inputs.contains("x")) {
     path.convolution = 0;  // w is what comes of it
     path.forget_gate = in.inputs.contains("f");
@@ -58,7 +55,7 @@ void path(const GoldenCase& in, GoldenSetup& out) {
     };
     return;
   }
-  from_input(in, out);
+  from_input(in, options, out);
   const bool low_rank = has(in, "Wb");
   path.rank = low_rank ? rows(in, "Wb") : 0;
   path.convolution = has(in, "conv") ? in.parameters.at("conv").size(1) : 0;
@@ -73,25 +70,24 @@ void path(const GoldenCase& in, GoldenSetup& out) {
   if (!low_rank) out.links.erase(out.links.begin() + 1);
 }
 
-void stick_breaking(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"attend_current", "remainder"});
+void stick_breaking(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   out.shape.causal = true;
   out.position.of<StickBreakingSettings>() = {
-      .attend_current = flag(in.config, "attend_current", false),
-      .remainder = choice<StickRemainder>(in.config, "remainder",
-                                          {{"none", StickRemainder::none},
-                                           {"value", StickRemainder::value},
-                                           {"head_bias", StickRemainder::head_bias}})};
+      .attend_current = options.flag("attend_current", false),
+      .remainder =
+          options.choice<StickRemainder>("remainder", {{"none", StickRemainder::none},
+                                                       {"value", StickRemainder::value},
+                                                       {"head_bias", StickRemainder::head_bias}})};
   out.links = {{"head_bias", in_layer("head_bias")}};
 }
 
-void fox(const GoldenCase& in, GoldenSetup& out) {
-  allow(in.config, {"rope_base", "heads"});
+void fox(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   out.shape.causal = true;
+  options.allow({"heads"});
   FoxSettings& fox = out.position.of<FoxSettings>();
-  fox.rope_base = number(in.config, "rope_base", 0);
+  fox.rope_base = options.number("rope_base", 0);
   out.links = {{"Wf", in_layer("gate.weight"), true}, {"bf", in_layer("gate.bias")}};
-  if (in.inputs.contains("x")) return from_input(in, out);
+  if (in.inputs.contains("x")) return from_input(in, options, out);
   if (has(in, "bf")) {
     fox.gates = ForgetGates::bias_only;
     return;

@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "analysis/golden_options.h"
 #include "base/error.h"
 #include "position/alibi.h"
 
@@ -23,25 +22,23 @@ bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
 }
 
-RotaryLayout layout(const json& config, RotaryLayout otherwise) {
-  if (!given(config, "layout")) return otherwise;
-  return choice<RotaryLayout>(
-      config, "layout", {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
+RotaryLayout layout(const JsonFields& options, RotaryLayout otherwise) {
+  return options.word("layout", otherwise,
+                      {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
 }
 
-SinusoidalLayout sinusoidal_layout(const json& config) {
-  return choice<SinusoidalLayout>(config, "layout",
-                                  {{"interleaved", SinusoidalLayout::interleaved},
-                                   {"concat", SinusoidalLayout::concat},
-                                   {"t2t", SinusoidalLayout::tensor2tensor}});
+SinusoidalLayout sinusoidal_layout(const JsonFields& options) {
+  return options.choice<SinusoidalLayout>("layout", {{"interleaved", SinusoidalLayout::interleaved},
+                                                     {"concat", SinusoidalLayout::concat},
+                                                     {"t2t", SinusoidalLayout::tensor2tensor}});
 }
 
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
 }
 
-void from_input(const GoldenCase& in, GoldenSetup& out) {
-  out.shape.heads = needed(in.config, "heads");
+void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
+  out.shape.heads = options.count("heads");
   out.shape.width = in.inputs.at("x").size(-1);
   out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
   out.parameters = {"Wq", "Wk", "Wv"};

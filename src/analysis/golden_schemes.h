@@ -8,16 +8,17 @@
 
 #include "analysis/golden_file.h"
 #include "analysis/golden_setup.h"
+#include "base/fields.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
 
 namespace roformer {
 
-// The name that cases give a scheme, and what sets one up; Error (failure) for options and tensors
-// that are not known here.
+// The name that cases give a scheme, and the function that sets one up from the options (`config`
+// in index.json); an option that it does not ask for is unknown.
 struct GoldenScheme {
   std::string name;
-  void (*set_up)(const GoldenCase& in, GoldenSetup& out);
+  void (*set_up)(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 };
 using GoldenSchemes = std::vector<GoldenScheme>;
 
@@ -30,14 +31,13 @@ std::int64_t rows(const GoldenCase& in, const char* name);
 // A parameter that stays as it is, as a list of numbers.
 std::vector<double> constants(const GoldenCase& in, const char* name);
 bool has(const GoldenCase& in, const char* name);
-RotaryLayout layout(const nlohmann::json& config,
-                    RotaryLayout otherwise = RotaryLayout::interleaved);
-SinusoidalLayout sinusoidal_layout(const nlohmann::json& config);
+RotaryLayout layout(const JsonFields& options, RotaryLayout otherwise = RotaryLayout::interleaved);
+SinusoidalLayout sinusoidal_layout(const JsonFields& options);
 // The name of a parameter of the only layer.
 std::string in_layer(const char* name);
 
 // The sizes of a case that gives the layer's input x and projections of it.
-void from_input(const GoldenCase& in, GoldenSetup& out);
+void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 
 // Constants that must be ALiBi's own, which schemes that have them do not take from outside.
 void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out);

@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "analysis/golden_options.h"
 #include "analysis/golden_schemes.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -18,14 +17,15 @@ namespace {
 
 // A scheme that has no words of its own here: a case calls options as the configuration does and
 // parameters as a checkpoint does.
-void in_own_words(const GoldenCase& in, GoldenSetup& out) {
+void in_own_words(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   Settings settings;
   settings.position.scheme = in.scheme;
   for (const auto& [name, value] : in.config.items()) {
     if (name == "causal") {
-      out.shape.causal = flag(in.config, "causal", false);
+      out.shape.causal = options.flag("causal", false);
       continue;
     }
+    options.node(name);
     const Key* const key = find_key("position." + in.scheme + "." + name);
     if (key == nullptr) throw_failure("", "unknown option " + name);
     const std::string text = value.is_string() ? value.get<std::string>() : describe_json(value);
@@ -74,7 +74,9 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
     setup.shape.width = setup.shape.heads * setup.shape.head_width;
   }
   const auto set_up = known ? found->second : in_own_words;
-  set_up(golden, setup);
+  const JsonFields options(golden.config, "");
+  set_up(golden, options, setup);
+  options.refuse_others();
   for (const auto& [name, value] : golden.parameters) {
     const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
     const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);

@@ -37,35 +37,37 @@ class FieldReader {
   // Readers of a field that must be there, and of one that has a default: that of a field that is
   // null in JSON, too.
   std::string text(const std::string& name) const {
-    return read<std::string>(required(name), name, "a text", {});
+    return read<std::string>(required(name), name, {});
   }
   std::string text(const std::string& name, const std::string& standard) const {
-    return read_or(name, standard, "a text", {});
+    return read_or(name, standard, {});
   }
   std::int64_t count(const std::string& name, const Range& range = at_least(0)) const {
-    return read<std::int64_t>(required(name), name, "an integer", range);
+    return read<std::int64_t>(required(name), name, range);
   }
-  std::int64_t count(const std::string& name, std::int64_t standard, const Range& range) const {
-    return read_or(name, standard, "an integer", range);
+  std::int64_t count(const std::string& name, std::int64_t standard,
+                     const Range& range = {}) const {
+    return read_or(name, standard, range);
   }
   std::uint64_t unsigned_count(const std::string& name) const {
-    return read<std::uint64_t>(required(name), name, "a non-negative integer", {});
+    return read<std::uint64_t>(required(name), name, {});
   }
   double number(const std::string& name, const Range& range = {}) const {
-    return read<double>(required(name), name, "a number", range);
+    return read<double>(required(name), name, range);
   }
-  double number(const std::string& name, double standard, const Range& range) const {
-    return read_or(name, standard, "a number", range);
+  double number(const std::string& name, double standard, const Range& range = {}) const {
+    return read_or(name, standard, range);
   }
   double amount(const std::string& name) const { return number(name, at_least(0)); }
-  bool flag(const std::string& name) const {
-    return read<bool>(required(name), name, "true or false", {});
-  }
-  bool flag(const std::string& name, bool standard) const {
-    return read_or(name, standard, "true or false", {});
-  }
+  bool flag(const std::string& name) const { return read<bool>(required(name), name, {}); }
+  bool flag(const std::string& name, bool standard) const { return read_or(name, standard, {}); }
   std::uint64_t hash(const std::string& name) const {  // as hexadecimal() writes it
     return hash_of(required(name), name);
+  }
+  // Reads a field into a value, which stays as it is where the field is not given.
+  template <class Value>
+  void take(const std::string& name, Value& value, const Range& range = {}) const {
+    value = read_or(name, value, range);
   }
   template <class Choice>
   Choice word(const std::string& name, FieldWords<Choice> words) const {
@@ -84,20 +86,26 @@ class FieldReader {
     return node(name).means_default() ? standard : word(name, words);
   }
 
+  // The first word is the default.
+  template <class Choice>
+  Choice choice(const std::string& name, FieldWords<Choice> words) const {
+    return word(name, words.begin()->second, words);
+  }
+
   // Lists that must be there; the limits are those of each item.
   std::vector<std::string> texts(const std::string& name) const {
     return read_list(name, [&](const Node& item, const std::string& field) {
-      return read<std::string>(item, field, "a text", {});
+      return read<std::string>(item, field, {});
     });
   }
   std::vector<std::int64_t> counts(const std::string& name, const Range& range) const {
     return read_list(name, [&](const Node& item, const std::string& field) {
-      return read<std::int64_t>(item, field, "an integer", range);
+      return read<std::int64_t>(item, field, range);
     });
   }
   std::vector<double> numbers(const std::string& name, const Range& range = {}) const {
     return read_list(name, [&](const Node& item, const std::string& field) {
-      return read<double>(item, field, "a number", range);
+      return read<double>(item, field, range);
     });
   }
   std::vector<std::uint64_t> hashes(const std::string& name) const {
@@ -111,6 +119,7 @@ class FieldReader {
   Self object(const std::string& name) const { return inside(required(name), name); }
 
   bool has(const std::string& name) const { return node(name).is_there(); }
+  void require(const std::string& name) const { required(name); }
   std::vector<std::string> names() const { return map_.names(); }
   Node node(const std::string& name) const {
     if (std::find(asked_->begin(), asked_->end(), name) == asked_->end()) asked_->push_back(name);
@@ -118,7 +127,14 @@ class FieldReader {
   }
   const Node& map() const { return map_; }
 
+  // Names that may be given although nothing asks for them.
+  void allow(std::initializer_list<const char*> names) const {
+    asked_->insert(asked_->end(), names.begin(), names.end());
+  }
   // Refuses what nothing has asked for so far. `hint_for(name, known)` suggests one that was.
+  void refuse_others() const {
+    refuse_others([](const std::string&, const std::vector<std::string>&) { return ""; });
+  }
   template <class HintFor>
   void refuse_others(HintFor hint_for) const {
     for (const std::string& name : names()) {
@@ -142,6 +158,16 @@ class FieldReader {
     return found;
   }
   const std::string& path() const { return path_; }
+  // The fields of a map that is, or lies in, a field of that name.
+  Self inside(const Node& node, const std::string& name) const {
+    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
+    Self inner = self();
+    FieldReader& fields = inner;
+    fields.map_ = node;
+    fields.path_ = path_ + name + ".";
+    fields.asked_ = std::make_shared<std::vector<std::string>>();
+    return inner;
+  }
 
  private:
   Node map_;
@@ -149,11 +175,18 @@ class FieldReader {
   // The names that were asked for.
   std::shared_ptr<std::vector<std::string>> asked_ = std::make_shared<std::vector<std::string>>();
 
+  template <class Value>
+  static constexpr const char* kind_of() {
+    if constexpr (std::is_same_v<Value, std::string>) return "a text";
+    if constexpr (std::is_same_v<Value, bool>) return "true or false";
+    if constexpr (std::is_same_v<Value, double>) return "a number";
+    return std::is_signed_v<Value> ? "an integer" : "a non-negative integer";
+  }
+
   const Self& self() const { return static_cast<const Self&>(*this); }
 
   template <class Value>
-  Value read(const Node& node, const std::string& name, const char* kind,
-             const Range& range) const {
+  Value read(const Node& node, const std::string& name, const Range& range) const {
     Value value{};
     if (!node.is_there()) return value;  // reported as missing
     std::string hint;
@@ -163,14 +196,13 @@ class FieldReader {
       good = good && (range.words().empty() || range.contains(static_cast<double>(value)));
     }
     if (good) return value;
-    refuse_node(node, name, range.words_of(kind), hint);
+    refuse_node(node, name, range.words_of(kind_of<Value>()), hint);
     return Value{};
   }
   template <class Value>
-  Value read_or(const std::string& name, const Value& standard, const char* kind,
-                const Range& range) const {
+  Value read_or(const std::string& name, const Value& standard, const Range& range) const {
     const Node found = node(name);
-    return found.means_default() ? standard : read<Value>(found, name, kind, range);
+    return found.means_default() ? standard : read<Value>(found, name, range);
   }
   std::uint64_t hash_of(const Node& node, const std::string& name) const {
     if (!node.is_there()) return 0;
@@ -186,18 +218,11 @@ class FieldReader {
     const Node list = required(name);
     if (list.is_there() && !list.is_list()) refuse_node(list, name, "a list", "");
     for (const Node& item : list.items()) {
-      values.push_back(read_item(item, name + "[" + std::to_string(values.size()) + "]"));
+      std::string field = name;
+      if (Node::kNumbersItems) field += "[" + std::to_string(values.size()) + "]";
+      values.push_back(read_item(item, field));
     }
     return values;
-  }
-  Self inside(const Node& node, const std::string& name) const {
-    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
-    Self inner = self();
-    FieldReader& fields = inner;
-    fields.map_ = node;
-    fields.path_ = path_ + name + ".";
-    fields.asked_ = std::make_shared<std::vector<std::string>>();
-    return inner;
   }
 };
 
@@ -205,6 +230,7 @@ class FieldReader {
 class JsonNode {
  public:
   static constexpr const char* kMap = "an object";
+  static constexpr bool kNumbersItems = true;  // "runs[2]"
 
   JsonNode() = default;
   explicit JsonNode(const nlohmann::json* value) : value_(value) {}

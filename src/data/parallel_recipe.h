@@ -10,7 +10,7 @@
 
 #include "data/pair_vocabulary.h"
 #include "data/prepare_pairs.h"
-#include "data/recipe_reader.h"
+#include "data/recipe.h"
 
 namespace roformer {
 

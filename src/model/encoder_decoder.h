@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "config/device_settings.h"
+#include "config/training_settings.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 
