@@ -6,8 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-
-#include "analysis/golden_options.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "config/schema.h"
@@ -18,14 +16,15 @@ namespace {
 
 // For a scheme without a function: the case names options as the configuration does and parameters
 // as a checkpoint does.
-void in_own_words(const GoldenCase& in, GoldenSetup& out) {
+void in_own_words(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   Settings settings;
   settings.position.scheme = in.scheme;
   for (const auto& [name, value] : in.config.items()) {
     if (name == "causal") {
-      out.shape.causal = flag(in.config, "causal", false);
+      out.shape.causal = options.flag("causal", false);
       continue;
     }
+    options.node(name);
     const Key* const key = find_key("position." + in.scheme + "." + name);
     if (key == nullptr) throw_failure("", "unknown option " + name);
     const std::string text = value.is_string() ? value.get<std::string>() : describe_json(value);
@@ -74,7 +73,9 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
     setup.shape.width = setup.shape.heads * setup.shape.head_width;
   }
   const auto set_up = known ? found->second : in_own_words;
-  set_up(golden, setup);
+  const JsonFields options(golden.config, "");
+  set_up(golden, options, setup);
+  options.refuse_others();
   for (const auto& [name, value] : golden.parameters) {
     const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
     const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);
@@ -101,25 +102,23 @@ bool has(const GoldenCase& in, const char* name) {
   return in.parameters.contains(name);
 }
 
-RotaryLayout layout(const json& config, RotaryLayout otherwise) {
-  if (!given(config, "layout")) return otherwise;
-  return choice<RotaryLayout>(
-      config, "layout", {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
+RotaryLayout layout(const JsonFields& options, RotaryLayout otherwise) {
+  return options.word("layout", otherwise,
+                      {{"interleaved", RotaryLayout::interleaved}, {"half", RotaryLayout::half}});
 }
 
-SinusoidalLayout sinusoidal_layout(const json& config) {
-  return choice<SinusoidalLayout>(config, "layout",
-                                  {{"interleaved", SinusoidalLayout::interleaved},
-                                   {"concat", SinusoidalLayout::concat},
-                                   {"t2t", SinusoidalLayout::tensor2tensor}});
+SinusoidalLayout sinusoidal_layout(const JsonFields& options) {
+  return options.choice<SinusoidalLayout>("layout", {{"interleaved", SinusoidalLayout::interleaved},
+                                                     {"concat", SinusoidalLayout::concat},
+                                                     {"t2t", SinusoidalLayout::tensor2tensor}});
 }
 
 std::string in_layer(const char* name) {
   return layer_parameter(0, name);
 }
 
-void from_input(const GoldenCase& in, GoldenSetup& out) {
-  out.shape.heads = needed(in.config, "heads");
+void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
+  out.shape.heads = options.count("heads");
   out.shape.width = in.inputs.at("x").size(-1);
   out.shape.head_width = in.parameters.at("Wq").size(1) / out.shape.heads;
   out.parameters = {"Wq", "Wk", "Wv"};

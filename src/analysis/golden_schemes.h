@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/golden_file.h"
+#include "base/fields.h"
 #include "config/attention_settings.h"
 #include "config/position_settings.h"
 #include "config/schemes/rope.h"
@@ -46,11 +47,11 @@ struct GoldenSetup {
 // Throws Error where the case has options that are not known here.
 GoldenSetup golden_setup(const GoldenCase& golden);
 
-// A case's name for a scheme and the function that reads the case. It throws Error (failure) for
-// unknown options and tensors.
+// The name that cases give a scheme, and the function that sets one up from the options (`config`
+// in index.json); an option that it does not ask for is unknown.
 struct GoldenScheme {
   std::string name;
-  void (*set_up)(const GoldenCase& in, GoldenSetup& out);
+  void (*set_up)(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 };
 using GoldenSchemes = std::vector<GoldenScheme>;
 
@@ -62,14 +63,13 @@ std::int64_t rows(const GoldenCase& in, const char* name);
 // A parameter that stays as it is, as a list of numbers.
 std::vector<double> constants(const GoldenCase& in, const char* name);
 bool has(const GoldenCase& in, const char* name);
-RotaryLayout layout(const nlohmann::json& config,
-                    RotaryLayout otherwise = RotaryLayout::interleaved);
-SinusoidalLayout sinusoidal_layout(const nlohmann::json& config);
+RotaryLayout layout(const JsonFields& options, RotaryLayout otherwise = RotaryLayout::interleaved);
+SinusoidalLayout sinusoidal_layout(const JsonFields& options);
 // The name of a parameter of the only layer.
 std::string in_layer(const char* name);
 
 // The sizes of a case that gives the layer's input x and projections of it.
-void from_input(const GoldenCase& in, GoldenSetup& out);
+void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 
 // Checks that the case's slopes are ALiBi's own: schemes that contain them take no others.
 void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out);

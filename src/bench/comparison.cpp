@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/tuned_environment.h"
+#include "data/recipe.h"
 #include "data/recipe_reader.h"
 #include "experiments/child_process.h"
 #include "experiments/record.h"
@@ -112,26 +114,21 @@ std::string ours_in_record(const ComparedPair& pair) {
 
 SpeedComparison read_comparison(const fs::path& file) {
   SpeedComparison comparison{.file = file};
-  RecipeReader reader(file, "a comparison");
-  const auto read_pair = [&](const YamlEntry& item) {
-    ComparedPair pair;
-    const auto text = [&reader](std::string& value) {
-      return [&reader, &value](const YamlEntry& e) { reader.text(e, value); };
-    };
-    reader.read_map(item, "a pair",
-                    {{"work", text(pair.work)},
-                     {"ours", text(pair.ours)},
-                     {"peer", text(pair.peer)},
-                     {"command", text(pair.command)},
-                     {"figure", text(pair.figure)},
-                     {"note", text(pair.note)}},
-                    {"work", "ours", "peer", "command", "figure"});
-    comparison.pairs.push_back(std::move(pair));
-  };
-  reader.read({{"rounds", [&](const YamlEntry& e) { reader.count(e, comparison.rounds); }},
-               {"pairs", [&](const YamlEntry& e) { reader.each_item(e, read_pair); }}},
-              {"pairs"});
-  reader.throw_if_any();
+  read_recipe_fields(
+      file,
+      [&](const YamlFields& fields) {
+        fields.require("pairs");
+        fields.take("rounds", comparison.rounds, between(0, 1e9));
+        fields.each("pairs", [&](const YamlFields& pair) {
+          comparison.pairs.push_back({.work = pair.text("work"),
+                                      .ours = pair.text("ours"),
+                                      .peer = pair.text("peer"),
+                                      .command = pair.text("command"),
+                                      .figure = pair.text("figure"),
+                                      .note = pair.text("note", "")});
+        });
+      },
+      "a comparison");
   return comparison;
 }
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "config/attention_layers.h"
+#include "config/data_settings.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/schemes/check.h"
 #include "config/schemes/definition.h"
-#include "config/stages.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 

@@ -27,12 +27,11 @@ std::string Key::default_text() const {
 }
 
 std::string Key::type_text() const {
-  const std::string limits = range.words();
   switch (type) {
     case KeyType::integer:
-      return limits.empty() ? "integer" : "integer " + limits;
+      return range.words_of("integer");
     case KeyType::number:
-      return limits.empty() ? "number" : "number " + limits;
+      return range.words_of("number");
     case KeyType::boolean:
       return "true or false";
     case KeyType::text:

@@ -1,8 +1,8 @@
-// The typed configuration: what a YAML file, its `extends` and the flags come to. It is parsed once
-// by config/; no other module sees a key as a string. Every member is a key of the schema under the
-// same path (`model.layers`, `position.rope.base`), where its unit, help and check are written.
-// Each section is a header of its own; its
-// enumerations stand beside the struct that uses them, their texts in words.h.
+// The typed configuration: the result of a YAML file, its `extends` and the flags. config/ parses
+// it once; no other module sees a key as a string. Every member is a key of the schema under the
+// same path (`model.layers`, `position.rope.base`), where its unit, help and check are written. The
+// sections are structs in headers of config/, beside their enumerations, whose texts are in
+// words.h.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,11 @@
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
 #include "config/decoding_settings.h"
-#include "config/device_settings.h"
 #include "config/glue_settings.h"
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
 #include "config/probe_settings.h"
-#include "config/stage.h"
-#include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
 

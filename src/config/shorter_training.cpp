@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/period.h"
-#include "config/stages.h"
+#include "config/data_settings.h"
 #include "config/task_facts.h"
 
 namespace roformer {

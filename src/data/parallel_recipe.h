@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/prepare_pairs.h"
-#include "data/recipe_reader.h"
+#include "data/recipe.h"
 
 namespace roformer {
 

@@ -10,9 +10,11 @@
 
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
+#include "base/output_folder.h"
 #include "base/random.h"
 #include "data/preparation.h"
 #include "data/shard.h"

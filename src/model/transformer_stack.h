@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "config/attention_settings.h"
-#include "config/device_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
 #include "config/training_settings.h"

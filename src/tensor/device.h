@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config/device_settings.h"
+#include "config/training_settings.h"
 
 namespace roformer {
 

@@ -8,6 +8,8 @@
 
 #include "catch.h"
 #include "config/device_settings.h"
+#include "config/training_settings.h"
+#include "tensor/device.h"
 
 using namespace roformer;
 
