@@ -32,7 +32,7 @@ std::string checksummed_text(const ordered_json& object) {
   };
   ordered_json checksummed = object;
   checksummed[kChecksum] = checksum_of(json::parse(text(object)));
-  return text(sealed);
+  return text(checksummed);
 }
 
 void write_checksummed_json(const InnerPath& file, const ordered_json& object) {
