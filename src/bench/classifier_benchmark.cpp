@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "bench/model_products.h"
-#include "tasks/glue_task.h"
+#include "tasks/classification/glue_task.h"
 
 namespace roformer {
 namespace {

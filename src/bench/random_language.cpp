@@ -2,7 +2,7 @@
 
 #include "base/random.h"
 #include "config/task_facts.h"
-#include "tasks/language_model.h"
+#include "tasks/language/language_model.h"
 
 namespace roformer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "bench/model_products.h"
-#include "tasks/translator.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace {

@@ -18,9 +18,10 @@
 #include "experiments/run_facts.h"
 #include "experiments/study_table.h"
 #include "experiments/training_run.h"
-#include "runs/evaluation_report.h"
+#include "tasks/language/evaluation_report.h"
 #include "runs/shared_options.h"
 #include "runs/trained_model.h"
+#include "tasks/untrained.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 #include "experiments/length_rows.h"
 #include "experiments/stored_work.h"
 #include "experiments/study_table.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 

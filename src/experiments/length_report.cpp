@@ -7,7 +7,7 @@
 #include <set>
 
 #include "metrics/statistics.h"
-#include "runs/evaluation_report.h"
+#include "tasks/language/evaluation_report.h"
 
 namespace roformer {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "experiments/declaration/study_settings.h"
 #include "experiments/study_table.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 

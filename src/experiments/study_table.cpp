@@ -296,7 +296,7 @@ std::string question_of(const StudySettings& study, const StudyRow& row) {
     if (axis.key == "probe.kind") return row.labels[label_index(study, axis.key)];
   }
   const bool of_text =
-      !study.runs.empty() && task_facts(study.runs.front().settings.task).evaluates_text;
+      !study.runs.empty() && task_facts(study.runs.front().settings.task).data == TaskData::prepared_text;
   if (!of_text) return "";
   const nlohmann::json::json_pointer pointer("/data/tokenizer_fingerprint");
   for (const RunResult& run : row.runs) {

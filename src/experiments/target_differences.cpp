@@ -10,7 +10,7 @@
 #include "experiments/difference_table.h"
 #include "experiments/metric.h"
 #include "experiments/run_facts.h"
-#include "runs/paired_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/task_facts.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 namespace {

@@ -69,7 +69,7 @@ bool may_change_when_resumed(const Key& key, const Settings& stored) {
   constexpr std::array kOfSpeed = {"decoding.batch_tokens", "decoding.alignment_layer"};
   const TranslationRanking by = stored.translation.ranked_by;
   const bool decoded = by == TranslationRanking::bleu || by == TranslationRanking::chrf;
-  const bool ranks = task_facts(stored.task).translates && decoded &&
+  const bool ranks = task_facts(stored.task).has_decoder && decoded &&
                      key.name.starts_with("decoding.") &&
                      std::ranges::find(kOfSpeed, key.name) == kOfSpeed.end();
   return key.may_change() && !ranks;

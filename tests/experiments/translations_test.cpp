@@ -10,7 +10,7 @@
 #include "fake_program.h"
 #include "has.h"
 #include "metrics/bleu.h"
-#include "runs/source_lengths.h"
+#include "tasks/translation/translation_evaluation.h"
 #include "text/byte_tokenizer.h"
 
 using namespace roformer;

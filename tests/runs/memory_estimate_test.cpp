@@ -12,7 +12,7 @@
 #include "has.h"
 #include "runs/stored_settings.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
+#include "tasks/task_definition.h"
 #include "tensor/memory_meter.h"
 #include "training/training_step.h"
 
@@ -27,7 +27,7 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
   overrides.insert(overrides.end(), sizes.begin(), sizes.end());
   const TinyRun run("rope", overrides);
   const ComputePlan plan;
-  const OpenedTask opened = open_language_task({.settings = run.settings, .plan = plan});
+  const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
   TrainingTask& task = *opened.task;
   AdamW optimizer(task.parameters(), {});
   const auto step = [&] {
