@@ -116,7 +116,7 @@ void evaluate_command(const EvaluateOptions& options) {
   request.open_other = [&] { return open_other_run(options, task); };
   EvaluationPrinter printer;
   if (!options.json && !request.by_position) request.text = &printer;
-  const Evaluation found = task.evaluate(open_first_run(options, task), request);
+  const EvaluationResult found = task.evaluate(open_first_run(options, task), request);
   // The figures first: a disk may have filled up meanwhile.
   if (options.json) {
     std::cout << found.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

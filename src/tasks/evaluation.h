@@ -55,7 +55,7 @@ struct EvaluationRequest {
   EvaluationText* text = nullptr;  // null where JSON or CSV is printed
 };
 
-struct Evaluation {
+struct EvaluationResult {
   nlohmann::ordered_json json;
   std::string csv = {};                    // printed in place of text, with by_position
   std::function<void()> write_files = {};  // called after the figures are printed

@@ -60,7 +60,7 @@ struct TaskDefinition {
   std::vector<std::string_view> evaluate_flags;  // beside --checkpoint, --weights and --json
   std::vector<RefusedFlag> refused_flags;        // with a reason of their own
   std::vector<Override> evaluated_with;          // the user's overrides come after them
-  Evaluation (*evaluate)(OpenedRun run, const EvaluationRequest& request) = nullptr;
+  EvaluationResult (*evaluate)(OpenedRun run, const EvaluationRequest& request) = nullptr;
 
   // roformer predict; none: the task predicts nothing for new texts.
   std::vector<std::string_view> predict_flags;  // beside those of every task

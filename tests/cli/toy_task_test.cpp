@@ -159,12 +159,12 @@ OpenedTask open_plane(const TaskSources& sources) {
           .data = {{"name", "plane"}, {"fingerprint", "0"}}};
 }
 
-Evaluation evaluate_plane(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_plane(OpenedRun run, const EvaluationRequest& request) {
   const RunOf<PlaneModel> trained(std::move(run));
   const PlaneSettings& settings = plane(trained.settings);
   const std::int64_t count = request.questions > 0 ? request.questions : settings.points;
   const PlaneFigures found = measure(*trained.model, count, settings.noise);
-  Evaluation result{.json = {{"loss", found.loss}, {"explained", found.explained}}};
+  EvaluationResult result{.json = {{"loss", found.loss}, {"explained", found.explained}}};
   if (!request.against.empty()) {
     const RunOf<PlaneModel> other(request.open_other());
     result.json["against"] = measure(*other.model, count, settings.noise).loss - found.loss;

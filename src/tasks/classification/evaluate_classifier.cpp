@@ -165,7 +165,7 @@ void print(const TrainedClassifier& trained, const Settings& settings,
 
 }  // namespace
 
-Evaluation evaluate_classifier(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_classifier(OpenedRun run, const EvaluationRequest& request) {
   const TrainedClassifier trained(std::move(run));
   Settings settings = trained.settings;
   settings.data.directory = open_stored(request.data, trained.settings,

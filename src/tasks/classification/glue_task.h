@@ -36,7 +36,7 @@ std::vector<GlueSplit> validation_splits(GlueTask task);
 std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
                                             const std::vector<GlueSet>& sets, Processes& processes);
 
-Evaluation evaluate_classifier(OpenedRun run, const EvaluationRequest& request);
+EvaluationResult evaluate_classifier(OpenedRun run, const EvaluationRequest& request);
 void predict_labels(OpenedRun run, const PredictionRequest& request);
 
 }  // namespace roformer

@@ -274,7 +274,7 @@ EvaluationReport evaluate_language_run(TrainedModel model, const EvaluationReque
   return report;
 }
 
-Evaluation evaluate_language(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_language(OpenedRun run, const EvaluationRequest& request) {
   const auto print_row = [&](const EvaluationReport& so_far, const EvaluationReport& expected) {
     if (so_far.lengths.size() == 1) print_head(so_far, *request.text);
     request.text->row(to_table(expected), so_far.lengths.size() - 1);
@@ -282,9 +282,9 @@ Evaluation evaluate_language(OpenedRun run, const EvaluationRequest& request) {
   const EvaluationReport report = evaluate_language_run(
       TrainedModel(std::move(run)), request, request.text != nullptr ? OnRow(print_row) : OnRow());
   if (request.text != nullptr) print_rest(report, *request.text);
-  Evaluation result{.json = to_json(report, request.by_position),
-                    .write_files = [report, request] { write_evaluation(report, request); },
-                    .signal = report.signal};
+  EvaluationResult result{.json = to_json(report, request.by_position),
+                          .write_files = [report, request] { write_evaluation(report, request); },
+                          .signal = report.signal};
   if (request.by_position) result.csv = losses_to_csv(report);
   for (const EvaluatedLength& entry : report.lengths) {
     if (std::isfinite(entry.figures.loss)) continue;

@@ -20,6 +20,6 @@ using OnRow = std::function<void(const EvaluationReport& so_far, const Evaluatio
 EvaluationReport evaluate_language_run(TrainedModel model, const EvaluationRequest& asked,
                                        const OnRow& on_row = {});
 
-Evaluation evaluate_language(OpenedRun run, const EvaluationRequest& request);
+EvaluationResult evaluate_language(OpenedRun run, const EvaluationRequest& request);
 
 }  // namespace roformer

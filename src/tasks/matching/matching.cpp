@@ -147,7 +147,7 @@ void print(const Answered& answered, const EvaluationRequest& request, Evaluatio
   for (const std::size_t i : worst) print_matching_example(set, evaluation, i, text);
 }
 
-Evaluation evaluate_matcher(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_matcher(OpenedRun run, const EvaluationRequest& request) {
   const TrainedClassifier trained(std::move(run));
   const std::optional<std::int64_t> length = one_length(request.lengths);
   Answered answered{.model = trained, .settings = at_length(trained.settings, length, "--length")};

@@ -244,7 +244,7 @@ TrainedModel open_other(const Settings& settings, const std::vector<std::int64_t
 
 }  // namespace
 
-Evaluation evaluate_probe(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_probe(OpenedRun run, const EvaluationRequest& request) {
   const TrainedModel trained(std::move(run));
   Settings settings = trained.settings;
   if (request.questions > 0) settings.probe.examples = request.questions;
@@ -288,7 +288,7 @@ Evaluation evaluate_probe(OpenedRun run, const EvaluationRequest& request) {
   } catch (const ValidationStopped&) {
     bar.clear();
   }
-  Evaluation result{.json = to_json(trained, settings, measured)};
+  EvaluationResult result{.json = to_json(trained, settings, measured)};
   if (measured.size() < lengths.size()) {
     result.json["stopped"] = true;
     result.signal = StopSignals::received();

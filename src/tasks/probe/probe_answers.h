@@ -55,6 +55,6 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
 
 // Throws Error (usage) for a length that holds no question, or that the kind or the scheme's tables
 // do not reach.
-Evaluation evaluate_probe(OpenedRun run, const EvaluationRequest& request);
+EvaluationResult evaluate_probe(OpenedRun run, const EvaluationRequest& request);
 
 }  // namespace roformer

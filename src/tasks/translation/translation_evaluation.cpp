@@ -295,7 +295,7 @@ void print(const TranslatedSet& measured, const TranslationEvaluation& found,
 
 }  // namespace
 
-Evaluation evaluate_translation(OpenedRun run, const EvaluationRequest& request) {
+EvaluationResult evaluate_translation(OpenedRun run, const EvaluationRequest& request) {
   const TrainedTranslator trained(std::move(run));
   const ParallelDataset dataset = open_stored_pairs(request.data, trained);
   dataset.require_sentences(request.split);
@@ -311,7 +311,7 @@ Evaluation evaluate_translation(OpenedRun run, const EvaluationRequest& request)
   bar.clear();
   const TranslatedSet set{.model = trained, .dataset = dataset, .split = request.split};
   if (request.text != nullptr) print(set, found, *request.text);
-  Evaluation result{.json = to_json(set, found)};
+  EvaluationResult result{.json = to_json(set, found)};
   if (request.output.empty()) return result;
   std::string lines;
   for (const std::string& line : found.hypotheses) lines += line + "\n";

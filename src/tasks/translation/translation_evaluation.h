@@ -50,6 +50,6 @@ std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::str
                                                       const std::vector<std::string>& hypotheses,
                                                       const std::string& target_language);
 
-Evaluation evaluate_translation(OpenedRun run, const EvaluationRequest& request);
+EvaluationResult evaluate_translation(OpenedRun run, const EvaluationRequest& request);
 
 }  // namespace roformer
