@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/parallel_batches.h"
-#include "tasks/language_batches.h"
-#include "tasks/translator.h"
+#include "tasks/language/language_batches.h"
+#include "tasks/translation/translator.h"
+#include "tasks/untrained.h"
 
 namespace roformer {
 namespace {
@@ -136,8 +137,8 @@ std::vector<std::int64_t> chosen_pairs(const TrainedTranslator& trained,
   };
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < dataset.sentences(split); ++i) {
-    if (fits(Side::source, i, trained.translator->longest_source()) &&
-        fits(Side::target, i, trained.translator->longest_target())) {
+    if (fits(Side::source, i, trained.model->longest_source()) &&
+        fits(Side::target, i, trained.model->longest_target())) {
       all.push_back(i);
     }
   }
@@ -232,7 +233,7 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
                               to_string(options.split), trained.settings.data.length),
                   "another --split, or --data");
   }
-  const Translator& translator = *trained.translator;
+  const Translator& translator = *trained.model;
   std::vector<TranslationBatch> batches = read_pairs(dataset, split, pairs);
   const ExplainedStack encoder =
       explained_stack("encoder", translator.model().encoder(), batches,

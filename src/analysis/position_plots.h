@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "tasks/language_model.h"
+#include "tasks/language/language_model.h"
 
 namespace roformer {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 
 namespace roformer {
 

@@ -14,6 +14,7 @@
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
 #include "data/line_reader.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace {
@@ -46,9 +47,9 @@ void bench_decoding(const BenchDecodingOptions& options) {
   std::vector<Override> overrides = options.overrides;
   if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_trained_translator(
+  runs.push_back(open_run_of<Translator>(
       options.run, {.checkpoint = options.checkpoint, .overrides = overrides}));
-  const ComputePlan plan = runs.front().translator->plan();
+  const ComputePlan plan = runs.front().model->plan();
   const TextTranslator translator(std::move(runs), options.int8);
   std::vector<std::string> texts;
   const DecodingBenchmark result = [&] {

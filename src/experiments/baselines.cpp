@@ -11,6 +11,7 @@
 #include "config/task_facts.h"
 #include "data/glue.h"
 #include "metrics/classification.h"
+#include "tasks/language/language_evaluation.h"
 #include "tasks/language_evaluation.h"
 
 namespace roformer {

@@ -9,7 +9,7 @@
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/study_table.h"
 #include "metrics/statistics.h"
-#include "runs/evaluation_report.h"
+#include "tasks/language/evaluation_report.h"
 
 namespace roformer {
 namespace {

@@ -13,7 +13,7 @@
 #include "metrics/chrf.h"
 #include "metrics/resampling.h"
 #include "metrics/statistics.h"
-#include "runs/source_lengths.h"
+#include "tasks/translation/translation_evaluation.h"
 
 namespace roformer {
 namespace {

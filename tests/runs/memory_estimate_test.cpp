@@ -13,6 +13,8 @@
 #include "runs/resume.h"
 #include "runs/tiny_run.h"
 #include "tasks/language_task.h"
+#include "tasks/task_definition.h"
+#include "tensor/memory_meter.h"
 #include "tensor/profile.h"
 #include "training/training_step.h"
 
@@ -27,7 +29,7 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
   overrides.insert(overrides.end(), sizes.begin(), sizes.end());
   const TinyRun run("rope", overrides);
   const ComputePlan plan;
-  const OpenedTask opened = open_language_task({.settings = run.settings, .plan = plan});
+  const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
   TrainingTask& task = *opened.task;
   AdamW optimizer(task.parameters(), {});
   const auto step = [&] {
