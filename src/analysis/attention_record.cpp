@@ -19,13 +19,8 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/distance_bins.h"
-#include "analysis/position_moments.h"
-#include "analysis/ratio_sums.h"
 #include "analysis/text_sums.h"
 #include "attention/explicit_scores.h"
-#include "attention/log_n.h"
-#include "attention/masked_softmax.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "tensor/rotation.h"

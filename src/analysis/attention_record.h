@@ -14,10 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/frequency_use.h"
+#include "analysis/attention_record.h"
 #include "analysis/text_sums.h"
 #include "attention/attend.h"
-#include "attention/attention_observer.h"
 
 namespace roformer {
 

@@ -13,9 +13,7 @@
 
 #include "analysis/golden_case.h"
 #include "analysis/golden_schemes.h"
-#include "analysis/golden_setup.h"
 #include "attention/explicit_scores.h"
-#include "attention/log_n.h"
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "base/json.h"

@@ -19,7 +19,6 @@
 #include "base/random.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
-#include "position/decay_bound.h"
 #include "position/rope.h"
 #include "position/rotary_table.h"
 #include "report/chart.h"

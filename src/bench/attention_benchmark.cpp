@@ -13,7 +13,7 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "bench/attention_layer.h"
-#include "bench/timed_training.h"
+#include "bench/benchmark.h"
 #include "bench/timing.h"
 #include "config/check.h"
 #include "metrics/statistics.h"

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "bench/timing.h"
 #include "config/check.h"
-#include "tensor/memory_meter.h"
 #include "tensor/operations.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 

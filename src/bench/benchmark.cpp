@@ -14,7 +14,6 @@
 #include "bench/timing.h"
 #include "metrics/statistics.h"
 #include "tensor/device.h"
-#include "tensor/gpu.h"
 #include "training/training_step.h"
 
 namespace roformer {

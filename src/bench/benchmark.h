@@ -15,7 +15,7 @@
 #include "bench/products.h"
 #include "config/settings.h"
 #include "tensor/device.h"
-#include "tensor/operation_profile.h"
+#include "tensor/profile.h"
 #include "training/optimizer.h"
 #include "training/pass_graphs.h"
 #include "training/task.h"

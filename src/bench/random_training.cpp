@@ -10,9 +10,9 @@
 #include "bench/products.h"
 #include "bench/timing.h"
 #include "config/task_facts.h"
-#include "tasks/glue_task.h"
-#include "tasks/language_model.h"
-#include "tasks/translator.h"
+#include "tasks/classification/glue_task.h"
+#include "tasks/language/language_model.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/benchmark.h"
-#include "data/pair_dealing.h"
+#include "data/parallel_batches.h"
 
 namespace roformer {
 

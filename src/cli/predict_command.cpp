@@ -10,9 +10,6 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
-#include "cli/matching_commands.h"
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
 

@@ -24,7 +24,6 @@
 #include "experiments/study_preflight.h"
 #include "experiments/study_results.h"
 #include "experiments/study_rows.h"
-#include "experiments/study_tables.h"
 #include "experiments/training_run.h"
 #include "runs/model_source.h"
 #include "training/signals.h"

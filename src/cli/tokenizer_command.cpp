@@ -11,8 +11,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/one_line.h"
-#include "base/output.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
 #include "base/process.h"

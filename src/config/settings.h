@@ -19,9 +19,7 @@
 #include "config/option_structs.h"
 #include "config/position_settings.h"
 #include "config/probe_settings.h"
-#include "config/stage.h"
 #include "config/tasks/list.h"
-#include "config/tokenizer_settings.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
 

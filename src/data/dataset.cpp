@@ -6,10 +6,10 @@
 
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "base/progress.h"
 #include "data/data_location.h"
 #include "data/description_json.h"

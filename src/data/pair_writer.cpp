@@ -6,10 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
-#include "base/work_threads.h"
 #include "data/description_json.h"
 #include "data/parallel_dataset.h"
-#include "data/sentence_tokens.h"
 #include "data/shard.h"
 #include "text/utf8.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
 #include "data/shard.h"

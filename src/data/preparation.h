@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
-#include "base/json_fields.h"
 #include "base/output_folder.h"
 #include "base/progress.h"
 #include "data/split.h"

@@ -13,8 +13,8 @@
 #include "data/line_reader.h"
 #include "data/pair_writer.h"
 #include "data/preparation.h"
-#include "text/sentence_sample.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/sentencepiece_training.h"
 #include "text/translation_tokenizers.h"
 
 namespace roformer {

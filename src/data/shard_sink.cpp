@@ -5,7 +5,6 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/hexadecimal.h"
-#include "base/work_threads.h"
 #include "data/description_json.h"
 #include "text/utf8.h"
 

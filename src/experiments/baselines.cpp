@@ -10,9 +10,8 @@
 #include "base/log.h"
 #include "config/task_facts.h"
 #include "data/glue.h"
-#include "metrics/classification.h"
+#include "metrics/agreement.h"
 #include "tasks/language/language_evaluation.h"
-#include "tasks/language_evaluation.h"
 
 namespace roformer {
 namespace {

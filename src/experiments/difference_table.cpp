@@ -11,7 +11,7 @@
 #include "experiments/metric.h"
 #include "experiments/study_table.h"
 #include "metrics/statistics.h"
-#include "runs/paired_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 namespace {

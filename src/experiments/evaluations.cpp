@@ -18,11 +18,11 @@
 #include "config/schema.h"
 #include "data/parallel_dataset.h"
 #include "experiments/training_run.h"
-#include "runs/evaluation_report.h"
 #include "runs/shared_options.h"
 #include "runs/trained_model.h"
+#include "tasks/language/evaluation_report.h"
 #include "training/checkpoint.h"
-#include "training/training_summary.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include "experiments/study_rows.h"
 #include "report/chart.h"
 #include "report/table.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 

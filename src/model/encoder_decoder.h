@@ -9,7 +9,6 @@
 
 #include "attention/attention_cache.h"
 #include "attention/cross_attention.h"
-#include "config/device_settings.h"
 #include "config/training_settings.h"
 #include "model/step_model.h"
 #include "model/transformer_stack.h"

@@ -9,9 +9,7 @@
 #include "fake_program.h"
 #include "has.h"
 #include "metrics/bleu.h"
-#include "runs/source_lengths.h"
 #include "tasks/translation/translation_evaluation.h"
-#include "text/byte_tokenizer.h"
 #include "text/plain_tokenizers.h"
 
 using namespace roformer;

@@ -12,9 +12,8 @@
 #include "has.h"
 #include "runs/resume.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
+#include "tasks/language/language_model.h"
 #include "tasks/task_definition.h"
-#include "tensor/memory_meter.h"
 #include "tensor/profile.h"
 #include "training/training_step.h"
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "catch.h"
-#include "config/device_settings.h"
 #include "config/training_settings.h"
 #include "tensor/device.h"
 

@@ -15,8 +15,6 @@
 #include "base/log.h"
 #include "config/task_facts.h"
 #include "metrics/agreement.h"
-#include "metrics/classification.h"
-#include "metrics/correlation.h"
 #include "tasks/classification/classifier_classes.h"
 #include "tasks/model_setup.h"
 #include "tensor/on_device.h"

@@ -14,7 +14,6 @@
 #include "base/random.h"
 #include "config/task_facts.h"
 #include "data/batches.h"
-#include "data/source_mixture.h"
 
 namespace roformer {
 namespace {

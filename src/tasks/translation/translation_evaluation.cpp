@@ -17,7 +17,6 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/one_line.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "metrics/bleu.h"
