@@ -7,13 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include "base/error.h"
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <iostream>
 #include <system_error>
-
-#include "base/error.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -16,7 +16,6 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/tokenizer_flags.h"
-#include "data/bag_of_words.h"
 #include "data/triplet_maker.h"
 #include "metrics/proportions.h"
 

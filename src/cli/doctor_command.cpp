@@ -23,10 +23,9 @@
 #include "config/words.h"
 #include "report/table.h"
 #include "tensor/device.h"
-#include "tensor/gpu.h"
-#include "tensor/gpu/compiler.h"
-#include "tensor/gpu/device_graph.h"
+#include "tensor/gpu/driver.h"
 #include "tensor/gpu/launch.h"
+#include "tensor/gpu/plugin.h"
 #include "tensor/kernels.h"
 
 namespace roformer {

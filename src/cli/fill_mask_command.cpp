@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/trained_model_flags.h"
 #include "data/line_reader.h"
-#include "runs/fill_mask.h"
+#include "tasks/language/fill_mask.h"
 
 namespace roformer {
 namespace {
@@ -89,7 +89,7 @@ void fill_mask_command(const FillMaskOptions& options) {
   if (options.text && options.text->find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
-  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
   if (!options.text) return fill_lines(options, trained);

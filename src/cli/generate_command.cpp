@@ -16,8 +16,10 @@
 #include "data/line_reader.h"
 #include "model/generate.h"
 #include "model/next_token.h"
+#include "tasks/language/language_model.h"
+#include "tasks/untrained.h"
 #include "text/chat_template.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace {
@@ -186,10 +188,10 @@ constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
-  if (!task_facts(trained.settings.task).generates) {
+  if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
   }

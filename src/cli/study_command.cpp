@@ -22,7 +22,9 @@
 #include "experiments/records_page.h"
 #include "experiments/study.h"
 #include "experiments/study_preflight.h"
-#include "experiments/study_tables.h"
+#include "experiments/study_results.h"
+#include "experiments/study_rows.h"
+#include "experiments/training_run.h"
 #include "runs/model_source.h"
 #include "training/signals.h"
 

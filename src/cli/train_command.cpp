@@ -22,7 +22,7 @@
 #include "runs/model_source.h"
 #include "runs/resume.h"
 #include "runs/train.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 #include "training/distributed/processes.h"
 #include "training/run_directory.h"
 #include "training/signals.h"

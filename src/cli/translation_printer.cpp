@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/one_line.h"
+#include "base/printable.h"
 #include "base/process.h"
 
 namespace roformer {

@@ -12,7 +12,7 @@
 #include "data/data_location.h"
 #include "experiments/protocol_record.h"
 #include "experiments/record.h"
-#include "experiments/run_facts.h"
+#include "experiments/study_rows.h"
 #include "experiments/training_run.h"
 #include "training/run_directory.h"
 

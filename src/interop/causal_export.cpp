@@ -20,7 +20,7 @@
 #include "interop/new_folder.h"
 #include "interop/rope_fields.h"
 #include "tensor/safetensors.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -21,7 +21,7 @@
 #include "interop/folder.h"
 #include "interop/folder_weights.h"
 #include "text/byte_level_file.h"
-#include "text/id_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
 
 namespace roformer {

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

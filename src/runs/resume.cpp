@@ -236,7 +236,7 @@ std::string resume_rules_table() {
 bool may_change_when_resumed(const Key& key, const Settings& stored) {
   const TranslationRanking by = stored.translation.ranked_by;
   const bool ranks = rule_of(key.name).rule == AtResume::unless_ranking &&
-                     task_facts(stored.task).translates &&
+                     task_facts(stored.task).has_decoder &&
                      (by == TranslationRanking::bleu || by == TranslationRanking::chrf);
   return key.may_change() && !ranks;
 }

@@ -13,7 +13,6 @@
 #include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"

@@ -10,8 +10,7 @@
 #include "base/error.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/adamw.h"
-#include "tensor/loops.h"
-#include "tensor/operation_profile.h"
+#include "tensor/profile.h"
 #include "training/adamw_kernel.h"
 
 namespace roformer {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 #include "tensor/gpu/launch.h"
 
 namespace roformer {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "config/training_settings.h"
-#include "tensor/gpu/device_graph.h"
-#include "tensor/graph_recording.h"
+#include "tensor/gpu/plugin.h"
+#include "tensor/on_device.h"
 #include "training/distributed/processes.h"
 #include "training/task.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "config/stage.h"
+#include "config/data_settings.h"
 #include "config/training_settings.h"
 #include "training/task.h"
 

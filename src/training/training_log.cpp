@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 namespace roformer {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "base/period.h"
 #include "config/ranking.h"
 

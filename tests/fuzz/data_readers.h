@@ -9,9 +9,9 @@
 
 #include "base/checksums.h"
 #include "data/corpus.h"
+#include "data/document_readers.h"
 #include "data/glue.h"
 #include "data/help_page.h"
-#include "data/json_documents.h"
 #include "data/matching.h"
 #include "data/pair_source.h"
 #include "data/parallel_recipe.h"

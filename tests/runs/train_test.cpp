@@ -19,7 +19,8 @@
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
-#include "runs/untrained.h"
+#include "tasks/classifier.h"
+#include "tasks/untrained.h"
 #include "said.h"
 #include "training/checkpoint.h"
 
@@ -414,7 +415,7 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
   // Its evaluation says it, too, when the start is gone.
   fs::remove_all(pretrained.run());
   const auto evaluated = [&](const std::string& run) {
-    return said([&] { warn_of_short_start(open_trained_classifier(tiny.settings.runs / run)); });
+    return said([&] { warn_of_short_start(open_run_of<Classifier>(tiny.settings.runs / run)); });
   };
   CHECK(has(evaluated("at-64"), line));
   CHECK_FALSE(has(evaluated("at-32"), "was trained in rows of"));
