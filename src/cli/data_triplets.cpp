@@ -18,7 +18,7 @@
 #include "cli/tokenizer_flags.h"
 #include "data/bag_of_words.h"
 #include "data/triplet_maker.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 namespace {

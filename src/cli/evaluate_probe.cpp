@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "config/words.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 #include "report/table.h"
 #include "runs/answer_comparison.h"
 #include "runs/untrained.h"

@@ -12,7 +12,7 @@
 #include "base/printable.h"
 #include "base/progress.h"
 #include "base/terminal.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 #include "report/table.h"
 #include "runs/answer_comparison.h"
 #include "runs/matching_evaluation.h"

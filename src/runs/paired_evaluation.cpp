@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "metrics/clustered_mean.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "text/added_tokens.h"
-#include "text/byte_pair_merges.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+struct BytePairMerge {
+  TokenId left = 0, right = 0, merged = 0;
+};
 
 // One step that cuts text into words.
 struct CuttingStep {
