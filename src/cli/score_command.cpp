@@ -406,7 +406,7 @@ void add_score_command(CLI::App& program) {
       "roformer score output.de reference.de --metrics bleu,chrf\n"
       "roformer score output.de reference.de --other baseline.de --paired-bs\n"
       "One detokenized translation a line; plain or compressed; - is standard input. Every\n"
-      "score stands beside the signature of how it was computed.\n");
+      "score has the signature of how it was computed.\n");
   add_score_flags(*command, *options);
   command->callback([options] { score_command(*options); });
 }

@@ -44,7 +44,7 @@ std::vector<double> holm_adjusted(std::span<const double> p_values);
 // as many values of few clusters say less.
 struct ClusteredMean {
   double mean = 0;
-  // Of the mean, by the clusters (the linearised ratio estimator of Cochran 1977, section 9A.5,
+  // Standard error by clusters (the linearised ratio estimator of Cochran 1977, section 9A.5,
   // without the correction for a finite population). NaN for fewer than two clusters with values.
   double standard_error = 0;
   std::int64_t clusters = 0;  // with values

@@ -46,7 +46,7 @@ enum class MosesPrefix {
   always,         // a period after it belongs to it
   before_number,  // only where a number follows
 };
-// What the toolkit's list of the language says of a word that a period follows.
+// The entry of the toolkit's list of abbreviations for a word before a period.
 MosesPrefix moses_prefix(std::string_view word, MosesLanguage language);
 
 }  // namespace roformer

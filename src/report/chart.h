@@ -1,6 +1,7 @@
 // Charts as SVG: lines with bands, dots with intervals, heat maps. They are readable in light and
 // dark (prefers-color-scheme), by colour-blind readers (palette and dashes), by screen readers
-// (title and description), and without any file or script beside them.
+// (title and description), and without any file or script beside them. No C++ library draws such
+// charts, so the drawing is our own.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct Axis {
   enum class Scale { linear, logarithmic };
 
   std::string title;
-  std::string unit;  // shown behind the title
+  std::string unit;  // shown after the title
   Scale scale = Scale::linear;
   std::optional<double> minimum;  // of the data where not given
   std::optional<double> maximum;
@@ -51,7 +52,7 @@ struct LineChart {
   Axis x;
   Axis y;
   std::vector<Series> series;
-  std::vector<Series> context = {};  // thin grey lines behind, which set the axes too
+  std::vector<Series> context = {};  // thin grey lines in the background, which set the axes, too
   std::vector<ReferenceLine> references;
   Markers markers = Markers::automatic;
   int width = 816;  // pixels; the default fills a report's column
@@ -76,7 +77,7 @@ struct Dot {
   std::string label;          // at the right edge; the value in the chart's format if empty
   std::optional<double> low;  // an interval around it, drawn as a whisker
   std::optional<double> high;
-  std::vector<double> parts;  // what it is the mean of (seeds), as small rings
+  std::vector<double> parts;  // the values that it is the mean of (seeds), as small rings
   std::string group;          // dots of one group share a colour
 };
 
@@ -95,7 +96,7 @@ struct ShareBar {
   std::string name;
   std::vector<double> shares;  // of 1, one a part
   std::string label;           // at the right edge
-  std::string group;           // bars of different groups stand a little apart
+  std::string group;           // a small gap parts bars of different groups
 };
 
 // Stacked bars of equal length, one a name.

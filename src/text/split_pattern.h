@@ -22,8 +22,8 @@ struct SplitProgram;
 
 class SplitPattern {
  public:
-  // Throws Error (failure, `location`) for what is no such pattern and for one that matches nothing
-  // between two characters.
+  // Throws Error (failure, `location`) for any other text, and for a pattern that matches the empty
+  // text.
   SplitPattern(std::string_view pattern, const std::string& location);
   ~SplitPattern();
   SplitPattern(SplitPattern&&) noexcept;
@@ -35,7 +35,7 @@ class SplitPattern {
   // The first match in valid UTF-8 from `position` on; `begin` is the text's size where there is
   // none. `effort` counts down, and Error (failure) ends a pattern that backtracks without end.
   Match find(std::string_view text, std::size_t position, std::int64_t& effort) const;
-  // What finding all matches in a text of so many bytes may take.
+  // The effort that finding all matches in a text of so many bytes may take.
   static std::int64_t effort_for(std::size_t bytes);
 
  private:
