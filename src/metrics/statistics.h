@@ -39,9 +39,9 @@ PairedComparison compare_paired(std::span<const double> first, std::span<const d
 // `p_values`.
 std::vector<double> holm_adjusted(std::span<const double> p_values);
 
-// The mean of values that come in clusters (the targets of a row of text), and how far it may be
-// from that of all the text that the rows were drawn from. Values of one cluster are alike, so that
-// as many values of few clusters say less.
+// The mean of values that come in clusters (the targets of a row of text), and its error as an
+// estimate for all the text that the rows were drawn from. Values of one cluster are alike, so few
+// clusters say less than their number of values suggests.
 struct ClusteredMean {
   double mean = 0;
   // Standard error by clusters (the linearised ratio estimator of Cochran 1977, section 9A.5,
@@ -60,8 +60,8 @@ Interval wilson_interval(std::int64_t successes, std::int64_t trials);
 // sqrt(p (1 - p) / n); 0 without trials.
 double standard_error(std::int64_t successes, std::int64_t trials);
 
-// McNemar's test in its exact form, two-sided: of the questions that one of two systems has right
-// and the other wrong, the probability of a division as uneven as this one or more, if both were
+// McNemar's exact test, two-sided, over the questions that one of two systems answers rightly and
+// the other wrongly: the probability that they divide at least this unevenly if both systems are
 // equally good. As statsmodels' mcnemar(exact=True); 1 where there is no such question.
 double mcnemar_exact(std::int64_t only_first_right, std::int64_t only_second_right);
 

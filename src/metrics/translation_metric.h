@@ -19,7 +19,7 @@ namespace roformer {
 // The sacreBLEU whose numbers these are; the end of their signatures.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
-// How sacreBLEU holds the sums at hand, which decides how the arithmetic rounds.
+// The type in which sacreBLEU holds the sums, which decides how the arithmetic rounds.
 enum class SumKind {
   plain,     // numbers of Python: the score itself
   single,    // float32 of NumPy: bootstrap resampling

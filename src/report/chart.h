@@ -60,7 +60,7 @@ struct LineChart {
 };
 
 // Several line charts side by side under one title: small multiples, where one chart would have
-// more lines than can be told apart. A panel's own width and height are not asked for.
+// more lines than can be told apart. The panels' own widths and heights are ignored.
 struct LineChartGrid {
   std::string title;
   std::string subtitle;
@@ -70,7 +70,7 @@ struct LineChartGrid {
   int panel_height = 300;
 };
 
-// A figure for each name, on an axis that is fitted to the figures: 4.755 and 4.756 are two points.
+// A figure for each name, on an axis that is fitted to the figures, so that 4.755 and 4.756 differ.
 struct Dot {
   std::string name;
   double value = 0;           // not finite: no dot, "–"
