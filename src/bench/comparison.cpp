@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/tuned_environment.h"
-#include "data/recipe_reader.h"
+#include "base/process.h"
+#include "config/yaml_fields.h"
+#include "data/recipe.h"
 #include "experiments/child_process.h"
 #include "experiments/record.h"
 #include "metrics/statistics.h"
@@ -29,7 +30,7 @@ constexpr const char* kOurRounds = "rounds_of_ours";
 constexpr const char* kPeersRounds = "rounds_of_the_peer";
 constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 
-// The figure of the last line that is a JSON object; warnings may stand around it.
+// The figure of the last line that is a JSON object; warnings may surround it.
 std::optional<double> figure_in(const std::string& output, const std::string& key) {
   std::optional<double> found;
   for (std::size_t begin = 0; begin < output.size();) {
@@ -112,26 +113,21 @@ std::string ours_in_record(const ComparedPair& pair) {
 
 SpeedComparison read_comparison(const fs::path& file) {
   SpeedComparison comparison{.file = file};
-  RecipeReader reader(file, "a comparison");
-  const auto read_pair = [&](const YamlEntry& item) {
-    ComparedPair pair;
-    const auto text = [&reader](std::string& value) {
-      return [&reader, &value](const YamlEntry& e) { reader.text(e, value); };
-    };
-    reader.read_map(item, "a pair",
-                    {{"work", text(pair.work)},
-                     {"ours", text(pair.ours)},
-                     {"peer", text(pair.peer)},
-                     {"command", text(pair.command)},
-                     {"figure", text(pair.figure)},
-                     {"note", text(pair.note)}},
-                    {"work", "ours", "peer", "command", "figure"});
-    comparison.pairs.push_back(std::move(pair));
-  };
-  reader.read({{"rounds", [&](const YamlEntry& e) { reader.count(e, comparison.rounds); }},
-               {"pairs", [&](const YamlEntry& e) { reader.each_item(e, read_pair); }}},
-              {"pairs"});
-  reader.throw_if_any();
+  read_recipe_fields(
+      file,
+      [&](const YamlFields& fields) {
+        fields.require("pairs");
+        fields.take("rounds", comparison.rounds, between(0, 1e9));
+        fields.each("pairs", [&](const YamlFields& pair) {
+          comparison.pairs.push_back({.work = pair.text("work"),
+                                      .ours = pair.text("ours"),
+                                      .peer = pair.text("peer"),
+                                      .command = pair.text("command"),
+                                      .figure = pair.text("figure"),
+                                      .note = pair.text("note", "")});
+        });
+      },
+      "a comparison");
   return comparison;
 }
 

@@ -11,13 +11,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/output.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
+#include "base/process.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/corpus.h"
@@ -48,8 +46,7 @@ template <class Action>
 void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments& arguments,
                        Action action) {
   ParallelCorpus corpus = read_parallel_recipe(recipe).corpus;
-  if (arguments.corpus.follow_links) corpus.follow_links();
-  if (arguments.corpus.skip_broken) skip_broken_lines(corpus);
+  corpus.set_reading(arguments.corpus.follow_links, arguments.corpus.skip_broken);
   ProgressBar bar("reading", 0, "pairs");
   std::uint64_t pairs = 0;
   for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {

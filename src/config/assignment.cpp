@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "config/check.h"
+#include "config/data_settings.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/schemes/definition.h"
 #include "config/shorthand.h"
-#include "config/stages.h"
 #include "config/suggest.h"
 
 namespace roformer {

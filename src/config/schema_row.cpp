@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/data_source.h"
-#include "config/stages.h"
+#include "config/data_settings.h"
 
 namespace roformer {
 namespace {

@@ -1,8 +1,8 @@
-// The typed configuration: what a YAML file, its `extends` and the flags come to. It is parsed once
-// by config/; no other module sees a key as a string. Every member is a key of the schema under the
-// same path (`model.layers`, `position.rope.base`), where its unit, help and check are written.
-// Each section is a header of its own; its
-// enumerations stand beside the struct that uses them, their texts in words.h.
+// The typed configuration: the result of a YAML file, its `extends` and the flags. config/ parses
+// it once; no other module sees a key as a string. Every member is a key of the schema under the
+// same path (`model.layers`, `position.rope.base`), where its unit, help and check are written. The
+// sections are structs in headers of config/, beside their enumerations, whose texts are in
+// words.h.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,22 @@
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
 #include "config/decoding_settings.h"
-#include "config/device_settings.h"
 #include "config/glue_settings.h"
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
+#include "config/option_structs.h"
 #include "config/position_settings.h"
 #include "config/probe_settings.h"
-#include "config/stage.h"
-#include "config/tokenizer_settings.h"
+#include "config/tasks/list.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue, translation, matching, probe, masked_probe };
+// A registered task (task_facts.h) has the next number.
+#define ROFORMER_TASK_NAME(name) name,
+enum class TaskKind { ROFORMER_EACH_TASK(ROFORMER_TASK_NAME) };
+#undef ROFORMER_TASK_NAME
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
@@ -48,6 +50,7 @@ struct Settings {
   PositionSettings position;
   TrainingSettings training;
   DistributedSettings distributed;
+  OptionStructs registered_task;  // the options of a registered task
   std::vector<StageSettings> stages;  // empty: one, of the settings above
 };
 

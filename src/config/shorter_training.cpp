@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/period.h"
-#include "config/stages.h"
+#include "config/data_settings.h"
 #include "config/task_facts.h"
 
 namespace roformer {
@@ -89,7 +89,7 @@ std::vector<Override> smoke_flags(const Settings& settings) {
     at_most("data.validation_tokens", settings.data.validation_tokens,
             kRows * settings.data.length);
   }
-  if (facts.translates) at_most("decoding.sentences", settings.decoding.sentences, kRows);
+  if (facts.has_decoder) at_most("decoding.sentences", settings.decoding.sentences, kRows);
   if (facts.data == TaskData::generated) {
     at_most("probe.examples", settings.probe.examples, kRows);
   }

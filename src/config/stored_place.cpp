@@ -8,9 +8,8 @@
 
 #include "base/checksummed_lines.h"
 #include "base/file.h"
-#include "config/data_source.h"
+#include "config/data_settings.h"
 #include "config/schema.h"
-#include "config/stages.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -1,13 +1,14 @@
-// Section `training` of the configuration.
+// Sections `training` and `distributed` of the configuration, and the key `device`.
 #pragma once
 
 #include <cstdint>
 
 #include "base/period.h"
-#include "config/device_settings.h"
 
 namespace roformer {
 
+enum class DeviceKind { automatic, cpu, cuda };
+enum class Precision { automatic, fp32, bf16 };
 enum class GradientReduction { fast, deterministic };
 // What the backward pass computes again instead of keeping it.
 enum class Recomputation { none, layer, attention };

@@ -13,11 +13,6 @@
 namespace roformer {
 namespace {
 
-std::string with_range(const std::string& kind, const Range& range) {
-  const std::string words = range.words();
-  return words.empty() ? kind : kind + " " + words;
-}
-
 // Not 010, which some readers of YAML take for eight.
 bool has_leading_zero(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
@@ -38,25 +33,6 @@ bool read_whole(std::string_view text, Number& value) {
 
 }  // namespace
 
-bool Range::contains(double value) const {
-  return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
-}
-
-std::string Range::words() const {
-  const bool has_low = std::isfinite(low);
-  const bool has_high = std::isfinite(high);
-  std::string text;
-  if (has_low && has_high) {
-    text = low_open ? fmt::format("above {}", low) : fmt::format("from {}", low);
-    text += high_open ? fmt::format(" to below {}", high) : fmt::format(" to {}", high);
-  } else if (has_low) {
-    text = low_open ? fmt::format("above {}", low) : fmt::format("of at least {}", low);
-  } else if (has_high) {
-    text = high_open ? fmt::format("below {}", high) : fmt::format("of at most {}", high);
-  }
-  return text;
-}
-
 std::int64_t parse_integer(std::string_view text, const Range& range) {
   std::int64_t value = 0;
   std::int64_t factor = 1;
@@ -67,7 +43,7 @@ std::int64_t parse_integer(std::string_view text, const Range& range) {
   const bool good = read_whole(factor == 1 ? text : text.substr(0, text.size() - 1), value) &&
                     !__builtin_mul_overflow(value, factor, &value);
   if (!good || !range.contains(static_cast<double>(value))) {
-    throw InvalidValue(with_range("an integer", range), hint_of_number(text));
+    throw InvalidValue(range.words_of("an integer"), hint_of_number(text));
   }
   return value;
 }
@@ -83,7 +59,7 @@ std::uint64_t parse_seed(std::string_view text) {
 double parse_number(std::string_view text, const Range& range) {
   double value = 0;
   if (!read_whole(text, value) || !std::isfinite(value) || !range.contains(value)) {
-    throw InvalidValue(with_range("a number", range), hint_of_number(text));
+    throw InvalidValue(range.words_of("a number"), hint_of_number(text));
   }
   return value;
 }

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/period.h"
+#include "base/range.h"
 
 namespace roformer {
 
@@ -20,30 +20,6 @@ struct InvalidValue : std::runtime_error {
       : std::runtime_error(wanted), hint(std::move(hint_text)) {}
   std::string hint;
 };
-
-// What numbers are allowed. what() of an InvalidValue and the help print it in words.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool low_open = false;   // low itself is not allowed
-  bool high_open = false;  // high itself is not allowed
-
-  bool contains(double value) const;
-  std::string words() const;  // "from 0 to below 1", "above 0", "" for any number
-};
-
-constexpr Range at_least(double low) {
-  return {.low = low};
-}
-constexpr Range above(double low) {
-  return {.low = low, .low_open = true};
-}
-constexpr Range between(double low, double high) {
-  return {.low = low, .high = high};
-}
-constexpr Range below_one() {
-  return {.low = 0, .high = 1, .high_open = true};
-}
 
 // The only readers of numbers, of configurations, studies and recipes alike. A leading zero (010)
 // is refused: it is eight to one reader of YAML and ten to the next. Also 50k, 1M and 2G:

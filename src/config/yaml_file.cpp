@@ -49,15 +49,6 @@ bool is_list(const std::string& name) {
   });
 }
 
-// A list in one line, as a flag would give it.
-std::string as_flow(const YAML::Node& list) {
-  YAML::Emitter emitter;
-  emitter.SetSeqFormat(YAML::Flow);
-  emitter.SetMapFormat(YAML::Flow);
-  emitter << list;
-  return emitter.c_str();
-}
-
 // What a key of a file may be, for suggestions.
 const std::vector<std::string>& known_names() {
   static const auto names = [] {
@@ -107,7 +98,7 @@ class Flattener {
     const YAML::Node& value = entry.value;
     const bool section = is_section(name);
     if (section && is_value_of_section(name, value)) {
-      assign(name, entry, value.IsMap() ? as_flow(value) : value.Scalar());
+      assign(name, entry, value.IsMap() ? flow_text(value) : value.Scalar());
     } else if (value.IsMap() && section) {
       // Only known sections are entered, which bounds the depth for any input.
       for (const YamlEntry& inner : entries_of(file_, value, problems_)) {
@@ -116,7 +107,7 @@ class Flattener {
     } else if (section && name != "position") {
       if (!value.IsNull()) refuse(name, entry, "a section of keys");
     } else if ((value.IsSequence() || value.IsMap()) && is_list(name)) {
-      assign(name, entry, as_flow(value));
+      assign(name, entry, flow_text(value));
     } else if (value.IsMap() || value.IsSequence()) {
       refuse(name, entry, "a single value");
     } else if (const auto [first, added] = seen_.emplace(name, entry.where); !added) {
@@ -252,50 +243,12 @@ class Reader {
 
 }  // namespace
 
-SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& node) {
-  return file.string() + ":" + std::to_string(node.Mark().line + 1);
-}
-
-std::string describe(const YAML::Node& node) {
-  if (node.IsSequence()) return "a list";
-  if (node.IsMap()) return "a section";
-  return node.IsScalar() ? '"' + node.Scalar() + '"' : "nothing";
-}
-
 std::vector<Assignment> assignments_of(const std::filesystem::path& file,
                                        const std::vector<YamlEntry>& entries, Problems& problems) {
   if (entries.empty()) return {};
   Flattener flattener(file, entries.front().where, problems);
   for (const YamlEntry& entry : entries) flattener.add(entry.key, entry);
   return expand_shorthands(flattener.assignments, problems);
-}
-
-std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
-                                  Problems& problems) {
-  std::vector<YamlEntry> entries;
-  std::map<std::string, SourceLocation> seen;
-  for (const auto& pair : map) {
-    const SourceLocation where = location_of(file, pair.first);
-    if (!pair.first.IsScalar()) {
-      problems.add({.where = where, .key = "", .message = "a key must be a word", .hint = ""});
-      continue;
-    }
-    const std::string& key = pair.first.Scalar();
-    if (key == kMergeKey) {
-      problems.add(where, key, kNoMerging, kInsteadOfMerging);
-      continue;
-    }
-    const auto [first, added] = seen.emplace(key, where);
-    if (!added) {
-      problems.add({.where = where,
-                    .key = key,
-                    .message = "given twice, first at " + first->second,
-                    .hint = ""});
-      continue;
-    }
-    entries.push_back({.key = key, .where = where, .value = pair.second});
-  }
-  return entries;
 }
 
 YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems) {

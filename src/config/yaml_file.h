@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/yaml_fields.h"
 
 namespace roformer {
 
@@ -28,21 +29,6 @@ struct YamlFile {
 // A file that cannot be read or is not YAML at all throws Error (usage); everything else that is
 // wrong with it is added to `problems`.
 YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems);
-
-// "file:line" of a node.
-SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& node);
-// "a list", "a section", "\"text\"" or "nothing", for messages.
-std::string describe(const YAML::Node& node);
-
-// The pairs of a map in the order of the file. A key that stands there twice or is not a word is a
-// problem, and left out.
-struct YamlEntry {
-  std::string key;
-  SourceLocation where;
-  YAML::Node value;
-};
-std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
-                                  Problems& problems);
 
 // Nested sections (`training: {steps: 5}`) and dotted keys (`training.steps: 5`) as assignments.
 std::vector<Assignment> assignments_of(const std::filesystem::path& file,

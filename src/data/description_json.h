@@ -3,9 +3,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "data/dataset.h"
-#include "data/parallel_description.h"
+#include "data/parallel_dataset.h"
 
 namespace roformer {
 

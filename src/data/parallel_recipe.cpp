@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "data/recipe_reader.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -16,129 +15,85 @@ SentencePieceAlgorithm parse_algorithm(const std::string& word) {
   throw_usage("kind", fmt::format("'{}' is not known (known: bpe, unigram)", word));
 }
 
-// One item of `train`, or `validation` or `test`, which may have a `reference` and no weight.
-PairSource read_source(RecipeReader& reader, const YamlEntry& entry, fs::path* reference) {
-  PairSource source;
-  fs::path pairs;
-  bool has_format = false;
-  RecipeReader::Keys keys = {
-      {"source", [&](const YamlEntry& e) { reader.file(e, source.source); }},
-      {"target", [&](const YamlEntry& e) { reader.file(e, source.target); }},
-      {"pairs", [&](const YamlEntry& e) { reader.file(e, pairs); }},
-      {"format",
-       [&](const YamlEntry& e) {
-         has_format = true;
-         reader.word(e, parse_pair_format, source.format);
-       }},
-  };
+// An item of `train`, or `validation` or `test`, which may have a `reference` and no weight.
+PairSource read_source(const YamlFields& fields, fs::path* reference) {
+  PairSource source{.source = fields.file("source"), .target = fields.file("target")};
+  const fs::path pairs = fields.file("pairs");
+  const bool has_format = fields.has("format");
+  source.format = fields.parsed("format", source.format, parse_pair_format);
   if (reference != nullptr) {
-    keys["reference"] = [&](const YamlEntry& e) { reader.file(e, *reference); };
+    *reference = fields.file("reference");
   } else {
-    keys["weight"] = [&](const YamlEntry& e) { reader.number(e, source.weight); };
+    fields.take("weight", source.weight, at_least(0));
   }
-  reader.read_map(entry, "a source of pairs", keys);
-  const bool one = !pairs.empty();
   const bool two = !source.source.empty() && !source.target.empty();
-  if (one == two || (one && (!source.source.empty() || !source.target.empty()))) {
-    if (entry.value.IsMap()) {
-      reader.add(entry, "names no pairs: wanted `source` and `target`, or `pairs` alone");
-    }
+  const bool none = source.source.empty() && source.target.empty();
+  if (pairs.empty() ? !two : !none) {
+    fields.complain("", "names no pairs: wanted `source` and `target`, or `pairs` alone");
     return source;
   }
-  if (one) source.source = pairs;
+  if (!two) source.source = pairs;
   if (!has_format) source.format = guess_pair_format(source.source);
   if (takes_two_files(source.format) != two) {
-    reader.add(entry, fmt::format("format {} takes {}", to_string(source.format),
-                                  two ? "one file: `pairs`" : "two: `source` and `target`"));
+    fields.complain("", fmt::format("format {} takes {}", to_string(source.format),
+                                    two ? "one file: `pairs`" : "two: `source` and `target`"));
   }
   return source;
 }
 
-void read_rules(RecipeReader& reader, const YamlEntry& entry, PairRules& rules) {
-  const auto count = [&](std::int64_t& value) {
-    return [&reader, &value](const YamlEntry& e) { reader.count(e, value); };
-  };
-  const auto flag = [&](bool& value) {
-    return [&reader, &value](const YamlEntry& e) { reader.flag(e, value); };
-  };
-  const auto number = [&](double& value) {
-    return [&reader, &value](const YamlEntry& e) { reader.number(e, value); };
-  };
-  reader.read_map(
-      entry, "the rules",
-      {{"shortest_words", count(rules.shortest_words)},
-       {"longest_words", count(rules.longest_words)},
-       {"longest_pieces", count(rules.longest_pieces)},
-       {"length_ratio", number(rules.length_ratio)},
-       {"remove_identical", flag(rules.remove_identical)},
-       {"remove_duplicates", flag(rules.remove_duplicates)},
-       {"script_share", [&](const YamlEntry& e) { reader.fraction(e, rules.script_share); }}});
+void read_rules(const YamlFields& fields, PairRules& rules) {
+  const Range counts = between(0, 1e9);
+  fields.take("shortest_words", rules.shortest_words, counts);
+  fields.take("longest_words", rules.longest_words, counts);
+  fields.take("longest_pieces", rules.longest_pieces, counts);
+  fields.take("length_ratio", rules.length_ratio, at_least(0));
+  fields.take("remove_identical", rules.remove_identical);
+  fields.take("remove_duplicates", rules.remove_duplicates);
+  fields.take("script_share", rules.script_share, below_one());
 }
 
-PairVocabulary read_vocabulary(RecipeReader& reader, const YamlEntry& entry) {
+PairVocabulary read_vocabulary(const YamlFields& fields) {
   PairVocabulary vocabulary;
-  reader.read_map(
-      entry, "the vocabulary",
-      {{"kind",
-        [&](const YamlEntry& e) {
-          reader.word(e, parse_algorithm, vocabulary.training.algorithm);
-        }},
-       {"pieces", [&](const YamlEntry& e) { reader.count(e, vocabulary.training.pieces); }},
-       {"joint", [&](const YamlEntry& e) { reader.flag(e, vocabulary.joint); }},
-       {"byte_fallback",
-        [&](const YamlEntry& e) { reader.flag(e, vocabulary.training.byte_fallback); }},
-       {"coverage",
-        [&](const YamlEntry& e) { reader.number(e, vocabulary.training.character_coverage); }}},
-      {"pieces"});
+  SentencePieceTraining& training = vocabulary.training;
+  fields.require("pieces");
+  training.algorithm = fields.parsed("kind", training.algorithm, parse_algorithm);
+  fields.take("pieces", training.pieces, between(0, 1e9));
+  fields.take("joint", vocabulary.joint);
+  fields.take("byte_fallback", training.byte_fallback);
+  fields.take("coverage", training.character_coverage, at_least(0));
   return vocabulary;
 }
 
-}  // namespace
-
-bool is_parallel_recipe(const fs::path& path) {
-  bool found = false;
-  const YAML::Node root = RecipeReader(path).root();
-  for (const auto& entry : root) {
-    found |= entry.first.IsScalar() && entry.first.Scalar() == "languages";
+void read_corpus(const YamlFields& fields, ParallelCorpus& corpus) {
+  for (const char* const key : {"languages", "train"}) fields.require(key);
+  if (fields.has("languages")) {
+    const std::vector<std::string> names = fields.texts("languages");
+    if (names.size() == 2) {
+      corpus.languages = {.source = names[0], .target = names[1]};
+    } else {
+      fields.complain("languages", "wanted two languages, as [en, de]");
+    }
   }
-  return found;
+  if (const YamlNode train = fields.node("train"); train.is_list() && train.items().empty()) {
+    fields.complain("train", "is an empty list");
+  }
+  fields.each("train", [&](const YamlFields& source) {
+    corpus.train.push_back(read_source(source, nullptr));
+  });
+  for (const auto& [key, set] :
+       {std::pair("validation", &corpus.validation), {"test", &corpus.test}}) {
+    fields.in(key, [&](const YamlFields& source) {
+      set->emplace();
+      (*set)->pairs = read_source(source, &(*set)->reference);
+    });
+  }
+  fields.take("validation_fraction", corpus.validation_fraction, below_one());
+  fields.take("test_fraction", corpus.test_fraction, below_one());
+  fields.in("rules", [&](const YamlFields& rules) { read_rules(rules, corpus.rules); });
 }
 
-ParallelRecipe read_parallel_recipe(const fs::path& path) {
-  ParallelRecipe recipe;
-  ParallelCorpus& corpus = recipe.corpus;
-  RecipeReader reader(path);
-  const auto held_out = [&](std::optional<HeldOutPairs>& set) {
-    return [&reader, &set](const YamlEntry& e) {
-      set.emplace();
-      set->pairs = read_source(reader, e, &set->reference);
-    };
-  };
-  RecipeReader::Keys keys = reader.origin_keys(recipe);
-  keys.insert({
-      {"languages",
-       [&](const YamlEntry& e) {
-         std::vector<std::string> names;
-         reader.texts(e, names);
-         if (names.size() != 2) return reader.add(e, "wanted two languages, as [en, de]");
-         corpus.languages = {.source = names[0], .target = names[1]};
-       }},
-      {"train",
-       [&](const YamlEntry& e) {
-         reader.each_item(e, [&](const YamlEntry& item) {
-           corpus.train.push_back(read_source(reader, item, nullptr));
-         });
-       }},
-      {"validation", held_out(corpus.validation)},
-      {"test", held_out(corpus.test)},
-      {"validation_fraction",
-       [&](const YamlEntry& e) { reader.fraction(e, corpus.validation_fraction); }},
-      {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, corpus.test_fraction); }},
-      {"rules", [&](const YamlEntry& e) { read_rules(reader, e, corpus.rules); }},
-      {"vocabulary", [&](const YamlEntry& e) { recipe.vocabulary = read_vocabulary(reader, e); }},
-  });
-  reader.read(keys, {"name", "languages", "train"});
-  reader.throw_if_any();
+// Of all its sets, references included.
+std::vector<fs::path> files_of(const ParallelCorpus& corpus) {
   std::vector<fs::path> files;
   const auto collect = [&](const PairSource& source) {
     for (const fs::path& file : source.files()) files.push_back(file);
@@ -149,7 +104,26 @@ ParallelRecipe read_parallel_recipe(const fs::path& path) {
     collect((*set)->pairs);
     if (!(*set)->reference.empty()) files.push_back((*set)->reference);
   }
-  require_raw_files(path, recipe.fetch, files);
+  return files;
+}
+
+}  // namespace
+
+bool is_parallel_recipe(const fs::path& path) {
+  const YAML::Node root = parse_recipe(path);
+  return YamlNode(root, root.Mark()).child("languages").is_there();
+}
+
+ParallelRecipe read_parallel_recipe(const fs::path& path) {
+  ParallelRecipe recipe;
+  read_recipe_fields(path, [&](const YamlFields& fields) {
+    read_origin(fields, recipe);
+    read_corpus(fields, recipe.corpus);
+    fields.in("vocabulary", [&](const YamlFields& vocabulary) {
+      recipe.vocabulary = read_vocabulary(vocabulary);
+    });
+  });
+  require_raw_files(path, recipe.fetch, files_of(recipe.corpus));
   return recipe;
 }
 

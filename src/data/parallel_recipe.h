@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "data/pair_vocabulary.h"
 #include "data/prepare_pairs.h"
-#include "data/recipe_reader.h"
+#include "data/recipe.h"
 
 namespace roformer {
 

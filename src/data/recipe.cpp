@@ -1,42 +1,43 @@
 #include "data/recipe.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/file.h"
+#include "config/yaml_text.h"
 #include "data/corpus_stream.h"
-#include "data/recipe_reader.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
 // [train, validation, test]
-void read_shares(const YamlEntry& entry, RecipeReader& reader, Recipe& recipe) {
-  if (!entry.value.IsSequence() || entry.value.size() != recipe.shares.bytes.size()) {
-    return reader.add(entry, "wanted three counts of bytes: training, validation and test");
+void read_shares(const YamlFields& fields, ByteShares& shares) {
+  const YamlNode list = fields.node("split_bytes");
+  if (!list.is_there()) return;
+  if (list.items().size() != shares.bytes.size()) {
+    fields.complain("split_bytes", "wanted three counts of bytes: training, validation and test");
+    return;
   }
-  for (std::size_t i = 0; i < recipe.shares.bytes.size(); ++i) {
-    std::int64_t count = 0;
-    reader.count({.key = entry.key, .where = entry.where, .value = entry.value[i]}, count);
-    if (count == 0) return reader.add(entry, "a set of 0 bytes");
-    recipe.shares.bytes[i] = static_cast<std::uint64_t>(count);
-  }
+  const auto counts = fields.counts("split_bytes", between(1, 1e9));
+  std::copy(counts.begin(), counts.end(), shares.bytes.begin());
 }
 
 // The other ways to divide, and readers that do not keep every byte.
-void check_shares(RecipeReader& reader, const Recipe& recipe) {
-  const auto complain = [&](const char* key, const char* message) {
-    const YAML::Node value = reader.root()[key];
-    if (value) reader.add({.key = key, .where = reader.where(value), .value = value}, message);
+void check_shares(const YamlFields& fields, const Recipe& recipe) {
+  const auto complain = [&](std::initializer_list<const char*> keys, const char* message) {
+    for (const char* const key : keys) {
+      if (fields.has(key)) fields.complain(key, message);
+    }
   };
   if (recipe.shares.whole() == 0) {
-    for (const char* const key : {"sha1", "begins_with"}) complain(key, "belongs to split_bytes");
+    complain({"sha1", "begins_with"}, "belongs to split_bytes");
     return;
   }
-  for (const char* const key :
-       {"validation_files", "test_files", "validation_fraction", "test_fraction"}) {
-    complain(key, "the file is divided by split_bytes");
-  }
+  complain({"validation_files", "test_files", "validation_fraction", "test_fraction"},
+           "the file is divided by split_bytes");
   if (recipe.corpus.reader != CorpusReader::verbatim) {
-    complain("split_bytes", "needs `reader: verbatim`, which keeps every byte");
+    complain({"split_bytes"}, "needs `reader: verbatim`, which keeps every byte");
   }
 }
 
@@ -44,34 +45,29 @@ void check_shares(RecipeReader& reader, const Recipe& recipe) {
 
 Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
   Recipe recipe;
-  RecipeReader reader(path);
-  RecipeReader::Keys keys = reader.origin_keys(recipe);
-  keys.insert({
-      {"files", [&](const YamlEntry& e) { reader.files(e, recipe.corpus.inputs); }},
-      {"validation_files", [&](const YamlEntry& e) { reader.files(e, recipe.validation_files); }},
-      {"test_files", [&](const YamlEntry& e) { reader.files(e, recipe.test_files); }},
-      {"reader",
-       [&](const YamlEntry& e) { reader.word(e, parse_corpus_reader, recipe.corpus.reader); }},
-      {"document_separator",
-       [&](const YamlEntry& e) {
-         reader.word(e, parse_document_separator, recipe.corpus.separator);
-       }},
-      {"text_field", [&](const YamlEntry& e) { reader.text(e, recipe.corpus.text_field); }},
-      {"remove_repeats", [&](const YamlEntry& e) { reader.flag(e, recipe.corpus.remove_repeats); }},
-      {"validation_fraction",
-       [&](const YamlEntry& e) { reader.fraction(e, recipe.validation_fraction); }},
-      {"test_fraction", [&](const YamlEntry& e) { reader.fraction(e, recipe.test_fraction); }},
-      {"split_bytes", [&](const YamlEntry& e) { read_shares(e, reader, recipe); }},
-      {"sha1", [&](const YamlEntry& e) { reader.text(e, recipe.shares.sha1); }},
-      {"begins_with", [&](const YamlEntry& e) { reader.text(e, recipe.shares.begins_with); }},
+  CorpusOptions& corpus = recipe.corpus;
+  read_recipe_fields(path, [&](const YamlFields& fields) {
+    read_origin(fields, recipe);
+    fields.require("files");
+    corpus.inputs = fields.files("files");
+    recipe.validation_files = fields.files("validation_files");
+    recipe.test_files = fields.files("test_files");
+    corpus.reader = fields.parsed("reader", corpus.reader, parse_corpus_reader);
+    corpus.separator =
+        fields.parsed("document_separator", corpus.separator, parse_document_separator);
+    fields.take("text_field", corpus.text_field);
+    fields.take("remove_repeats", corpus.remove_repeats);
+    fields.take("validation_fraction", recipe.validation_fraction, below_one());
+    fields.take("test_fraction", recipe.test_fraction, below_one());
+    read_shares(fields, recipe.shares);
+    fields.take("sha1", recipe.shares.sha1);
+    fields.take("begins_with", recipe.shares.begins_with);
+    check_shares(fields, recipe);
   });
-  reader.read(keys, {"name", "files"});
-  check_shares(reader, recipe);
-  reader.throw_if_any();
-  if (!files.empty()) recipe.corpus.inputs = files;
-  require_raw_files(path, recipe.fetch, recipe.corpus.inputs);
-  require_raw_files(path, recipe.fetch, recipe.validation_files);
-  require_raw_files(path, recipe.fetch, recipe.test_files);
+  if (!files.empty()) corpus.inputs = files;
+  for (const auto* const raw : {&corpus.inputs, &recipe.validation_files, &recipe.test_files}) {
+    require_raw_files(path, recipe.fetch, *raw);
+  }
   return recipe;
 }
 
@@ -80,11 +76,54 @@ std::optional<fs::path> recipe_among(const std::vector<fs::path>& arguments) {
     const std::string ending = ending_of(argument);
     if (ending != ".yaml" && ending != ".yml") continue;
     if (arguments.size() > 1) {
-      throw_usage(argument.string(), "a recipe stands alone, without other files");
+      throw_usage(argument.string(), "a recipe is given alone, without other files");
     }
     return argument;
   }
   return std::nullopt;
+}
+
+YAML::Node parse_recipe(const fs::path& path, const std::string& what) {
+  YAML::Node root;
+  try {
+    root = parse_document(read_file(path, kLargestDescription));
+  } catch (const YAML::Exception& problem) {
+    throw_usage(fmt::format("{}:{}", path.string(), problem.mark.line + 1),
+                "is not valid YAML: " + problem.msg);
+  }
+  if (!root.IsMap()) {
+    throw_usage(path.string(), fmt::format("is not {}: wanted `key: value` lines", what));
+  }
+  return root;
+}
+
+void read_recipe_fields(const fs::path& path, const YamlFields::Read& read,
+                        const std::string& what) {
+  Problems problems;
+  YamlFields::read_map(path, parse_recipe(path, what), "", problems, read);
+  problems.throw_if_any();
+}
+
+void read_origin(const YamlFields& fields, RecipeOrigin& origin) {
+  fields.require("name");
+  for (const auto& [key, value] : {std::pair("name", &origin.name),
+                                   {"description", &origin.description},
+                                   {"source", &origin.source},
+                                   {"licence", &origin.licence},
+                                   {"fetch", &origin.fetch}}) {
+    fields.take(key, *value);
+  }
+  if (fields.has("packages")) origin.packages = fields.texts("packages");
+}
+
+void require_raw_files(const fs::path& recipe, const std::string& fetch,
+                       const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) {
+    std::error_code error;
+    if (fs::exists(file, error)) continue;
+    throw_failure(recipe.string(), fmt::format("its raw files are not there: {}", file.string()),
+                  fetch.empty() ? "" : "fetch them: " + fetch);
+  }
 }
 
 }  // namespace roformer

@@ -7,30 +7,50 @@
 #include <string>
 #include <vector>
 
-#include "data/byte_shares.h"
+#include "config/yaml_fields.h"
 #include "data/corpus.h"
-#include "data/recipe_reader.h"
 
 namespace roformer {
+
+// What every recipe says of its corpus.
+struct RecipeOrigin {
+  std::string name;
+  std::string description;
+  std::string source;
+  std::string licence;
+  std::vector<std::string> packages;  // of the distribution, that hold the corpus
+  std::string fetch;                  // the command that brings the raw files
+};
 
 struct Recipe : RecipeOrigin {
   CorpusOptions corpus;
   std::vector<std::filesystem::path> validation_files;  // empty: chosen from the corpus
-  std::vector<std::filesystem::path> test_files;        // likewise
+  std::vector<std::filesystem::path> test_files;        // empty: chosen from the corpus
   double validation_fraction = 0.2;
   double test_fraction = 0;
   ByteShares shares;  // in place of files and fractions
 };
 
-// Paths are relative to the recipe, and `files`, where there are any, stand in for the recipe's own
-// training text. Throws Error (usage) with all that is wrong with it, each with
+// Paths are relative to the recipe, and `files`, where there are any, take the place of the
+// recipe's own training text. Throws Error (usage) with all that is wrong with it, each with
 // file:line, and Error (failure) with the way to fetch them when the raw files are not there.
 Recipe read_recipe(const std::filesystem::path& path,
                    const std::vector<std::filesystem::path>& files = {});
 
-// What a command that reads text was given: one recipe (a name that ends in .yaml or .yml), or
-// files and folders of text. Nothing for the latter.
+// The recipe among the arguments of a command that reads text: one file whose name ends in .yaml or
+// .yml. Nothing for files and folders of text.
 std::optional<std::filesystem::path> recipe_among(
     const std::vector<std::filesystem::path>& arguments);
+
+// For readers of recipes of other kinds. The file's map; throws Error (usage) where it is no YAML or
+// no map: "is not a recipe".
+YAML::Node parse_recipe(const std::filesystem::path& path, const std::string& what = "a recipe");
+// Reads that map and throws Error (usage) with all that is wrong.
+void read_recipe_fields(const std::filesystem::path& path, const YamlFields::Read& read,
+                        const std::string& what = "a recipe");
+void read_origin(const YamlFields& fields, RecipeOrigin& origin);
+// Throws Error (failure) naming the first file that is not there, with the way to `fetch` it.
+void require_raw_files(const std::filesystem::path& recipe, const std::string& fetch,
+                       const std::vector<std::filesystem::path>& files);
 
 }  // namespace roformer

@@ -48,7 +48,7 @@ void require_modernbert(const Settings& settings) {
     if (!holds) problems.push_back(std::move(problem));
   };
   expect(!task.causal, "it is an encoder, not a causal language model");
-  expect(!task.matches, "it is no matcher of texts");
+  expect(task.exported != ExportForm::none, "it is no matcher of texts");
   modernbert_layers_of(settings, problems);
   expect(!model.first_norm,
          "its embedding's norm is the first layer's, too (model.first_norm false)");
@@ -71,7 +71,8 @@ void require_modernbert(const Settings& settings) {
   expect(model.embedding_scale == EmbeddingScale::none,
          "its embedding is not scaled (model.embedding_scale none)");
   expect(model.head == LanguageHeadKind::bert, "its language head is BERT's (model.head bert)");
-  expect(!task.predicts_labels || settings.glue.head == ClassifierHead::modernbert,
+  expect(task.exported != ExportForm::classifier ||
+             settings.glue.head == ClassifierHead::modernbert,
          "its classification head is glue.head modernbert");
   if (problems.empty()) return;
   throw_usage("export", fmt::format("transformers' ModernBERT cannot express this model: there, {}",
@@ -123,9 +124,10 @@ HuggingFaceFamily family_of(const Settings& settings) {
   expect(settings.attention.layers.empty(),
          "all of their layers have the same attention (attention.layers)");
   expect(settings.attention.window == 0, "neither has a window (attention.window 0)");
-  expect(!task_facts(settings.task).matches, "neither is a matcher of texts");
+  expect(task_facts(settings.task).exported != ExportForm::none,
+         "neither is a matcher of texts");
   for (std::string& problem : newer_blocks(model)) problems.push_back(std::move(problem));
-  if (task_facts(settings.task).predicts_labels && (bert || roformer)) {
+  if (task_facts(settings.task).exported == ExportForm::classifier && (bert || roformer)) {
     const ClassifierHead theirs = bert ? ClassifierHead::bert : ClassifierHead::roformer;
     expect(settings.glue.head == theirs,
            bert ? "BERT's classification head is glue.head bert"

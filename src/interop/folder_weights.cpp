@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "interop/folder.h"
 #include "interop/other_folders.h"
-#include "tensor/damaged_tensors.h"
+#include "tensor/safetensors.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -137,7 +137,7 @@ class Exporter {
   }
 
   void add_heads() {
-    const bool classifies = task_facts(settings_.task).predicts_labels;
+    const bool classifies = task_facts(settings_.task).exported == ExportForm::classifier;
     summary_.architecture = encoder_architecture(family_, classifies);
     if (!classifies) {
       add(language_head_names(settings_, family_));

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/lfs_pointer.h"
 #include "base/printable.h"
 #include "interop/folder.h"
 

@@ -2,7 +2,7 @@
 
 #include "config/schemes/sinusoidal.h"
 #include "position/positions.h"
-#include "position/sinusoid.h"
+#include "position/sinusoidal.h"
 
 namespace roformer {
 

@@ -12,14 +12,13 @@
 #include <vector>
 
 #include "config/attention_settings.h"
-#include "config/device_settings.h"
 #include "config/model_settings.h"
 #include "config/position_settings.h"
 #include "config/training_settings.h"
 #include "model/embedding.h"
 #include "model/sub_layer.h"
 #include "position/scheme.h"
-#include "tensor/parameter_scope.h"
+#include "tensor/parameters.h"
 
 namespace roformer {
 

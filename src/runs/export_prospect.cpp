@@ -12,12 +12,12 @@ namespace {
 
 std::string architecture_of(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
-  if (task.translates) {
+  if (task.exported == ExportForm::translator) {
     require_marian(settings);
     return "MarianMTModel";
   }
   if (task.causal) return std::string(causal_architecture(causal_family_of(settings)));
-  return encoder_architecture(family_of(settings), task.predicts_labels);
+  return encoder_architecture(family_of(settings), task.exported == ExportForm::classifier);
 }
 
 }  // namespace

@@ -19,13 +19,13 @@
 #include "interop/hugging_face_export.h"
 #include "interop/marian_export.h"
 #include "interop/marian_folder.h"
-#include "runs/classifier_classes.h"
+#include "tasks/classification/classifier_classes.h"
 #include "runs/new_run.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "tasks/language_model.h"
-#include "tasks/translation_search.h"
-#include "tasks/translator.h"
+#include "tasks/language/language_model.h"
+#include "tasks/translation/translation_search.h"
+#include "tasks/translation/translator.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -273,13 +273,13 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
       require_finite(file.path(), name, value, "export an earlier checkpoint: --checkpoint STEP");
       tensors[name] = value;
     }
-    if (task_facts(settings.task).translates) {
+    if (task_facts(settings.task).exported == ExportForm::translator) {
       export_translator(settings, tensors, folder, result);
       return result;
     }
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
     ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-    if (task_facts(settings.task).predicts_labels) model.labels = class_names(settings.glue);
+    if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
     ExportSummary summary = task_facts(settings.task).causal
                                 ? write_causal_folder(model, folder)
                                 : write_hugging_face_folder(model, folder);

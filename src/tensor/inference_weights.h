@@ -9,7 +9,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "config/device_settings.h"
+#include "config/training_settings.h"
 
 namespace roformer {
 

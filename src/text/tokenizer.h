@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/inner_path.h"
-#include "config/tokenizer_settings.h"
+#include "config/data_settings.h"
 
 namespace roformer {
 

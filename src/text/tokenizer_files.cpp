@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
-#include "base/json_fields.h"
 #include "config/words.h"
 #include "text/byte_level_file.h"
 #include "text/byte_level_tokenizer.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_fields.h"
+#include "base/fields.h"
 #include "text/bert_normalization.h"
 #include "text/utf8.h"
 #include "text/vocabulary_tokenizer.h"

@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/json.h"
-#include "base/json_fields.h"
 #include "text/piece_trie.h"
 #include "text/utf8.h"
 #include "text/vocabulary_tokenizer.h"

@@ -1,4 +1,4 @@
-#include "config/stages.h"
+#include "config/data_settings.h"
 
 #include "catch.h"
 #include "config/dump.h"
@@ -47,12 +47,12 @@ TEST_CASE("stages that are none are refused with their number and what is wrong"
     all.insert(all.end(), more.begin(), more.end());
     return refusal([&] { default_settings(all); });
   };
-  CHECK(has(refused("[{steps: 5}, {length: 64}]"), "in stage 2 `steps`"));
+  CHECK(has(refused("[{steps: 5}, {length: 64}]"), "stage 2: steps: is missing"));
   CHECK(has(refused("[{steps: 5, lenght: 64}]"), "did you mean length"));
-  CHECK(has(refused("[{steps: five}]"), "in stage 1 steps as an integer"));
+  CHECK(has(refused("[{steps: five}]"), "stage 1: steps: got \"five\", wanted an integer"));
   CHECK(has(refused("[{steps: 5, warmup: 6}]"), "at most its 5 steps"));
   CHECK(has(refused("5"), "a list of stages"));
-  CHECK(has(refused("[5]"), "in stage 1"));
+  CHECK(has(refused("[5]"), "stage 1: got \"5\", wanted"));
   CHECK(has(refused("[{steps: 5, length: 256}]", {{"data.length", "128"}}),
             "stage 1 has rows of 256 tokens"));
   CHECK(has(refused("[{steps: 5}]", {{"training.steps", "9"}}), "have 5 steps together"));
@@ -92,8 +92,8 @@ TEST_CASE("sources are a list in a file, and one line as a flag and in a dump") 
     all.insert(all.end(), more.begin(), more.end());
     return refusal([&] { default_settings(all); });
   };
-  CHECK(has(refused("[{directory: a}, {weight: 2}]"), "in source 2 `directory`"));
-  CHECK(has(refused("[{directory: a, weight: -1}]"), "in source 1 weight as"));
+  CHECK(has(refused("[{directory: a}, {weight: 2}]"), "source 2: directory: is missing"));
+  CHECK(has(refused("[{directory: a, weight: -1}]"), "source 1: weight: got \"-1\", wanted a number above 0"));
   CHECK(has(refused("[{directory: a, wieght: 1}]"), "did you mean weight"));
   CHECK(has(refused("a"), "a list of sources"));
   CHECK(has(refused("[{directory: a}]", {{"task", "glue"}}), "does not use it"));

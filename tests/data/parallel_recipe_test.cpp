@@ -65,10 +65,10 @@ TEST_CASE("All that is wrong with a recipe of pairs is said at once") {
   const auto at = [&](int line) { return path.string() + ":" + std::to_string(line) + ": "; };
   for (const std::string& part :
        {at(2) + "languages: wanted two languages", at(4) + "train: names no pairs",
-        at(5) + "train: format aligned takes two", at(6) + "wieght: unknown key",
-        at(7) + "weight: unknown key", at(8) + "length_ratio: got",
-        at(8) + "longest: unknown key of the rules", at(9) + "kind: 'words' is not known",
-        at(9) + "pieces: is missing"}) {
+        at(5) + "train: format aligned takes two", at(6) + "train.wieght: unknown key",
+        at(7) + "validation.weight: unknown key", at(8) + "rules.length_ratio: got",
+        at(8) + "rules.longest: unknown key", at(9) + "vocabulary.kind: 'words' is not known",
+        at(9) + "vocabulary.pieces: is missing"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }

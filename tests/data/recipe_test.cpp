@@ -41,9 +41,9 @@ TEST_CASE("All that is wrong with a recipe is said at once, with lines") {
     CHECK(error.kind() == ErrorKind::usage);
     const std::string text = error.what();
     for (const std::string part :
-         {":1: name: got a list, wanted text", ":2: license: unknown key of a recipe",
-          "did you mean licence", ":3: validation_fraction: got \"1.5\"",
-          ":4: document_separator: 'page' is not known", "files: is missing"}) {
+         {":1: name: got a list, wanted a text", ":2: license: unknown key", "did you mean licence",
+          ":3: validation_fraction: got \"1.5\"", ":4: document_separator: 'page' is not known",
+          "files: is missing"}) {
       CAPTURE(part);
       CHECK(text.find(part) != std::string::npos);
     }
@@ -65,12 +65,12 @@ TEST_CASE("A recipe reads numbers as a configuration does") {
   for (const std::string value : {"010", "0310", "08", "-010", "0x10"}) {
     CAPTURE(value);
     const std::string text = problem("rules: {longest_words: " + value + "}");
-    CHECK(has(text, ":4: longest_words: got \"" + value + "\", wanted a whole number from 0"));
+    CHECK(has(text, ":4: rules.longest_words: got \"" + value + "\", wanted an integer from 0"));
     CHECK(has(text, "leading zero") == (value != "0x10"));
   }
   CHECK(has(problem("rules: {length_ratio: 010}"), "leading zero"));
   CHECK(has(problem("validation_fraction: 00.5"), "leading zero"));
-  CHECK(has(problem("rules: {length_ratio: .inf}"), "wanted a number that is not negative"));
+  CHECK(has(problem("rules: {length_ratio: .inf}"), "wanted a number of at least 0"));
   CHECK(has(problem("rules: {longest_words: 10, length_ratio: 0.5}"), "raw files are not there"));
   CHECK(has(problem("rules:\n  <<: {longest_words: 10}"), "merge keys are not read here"));
 }

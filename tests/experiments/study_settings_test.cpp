@@ -305,7 +305,7 @@ TEST_CASE("all that is wrong with a study comes at once") {
   const std::string message = folder.local(refusal([&] { load_study(file); }));
   CHECK(message ==
         "s.yaml:1: study.metrik: unknown key (hint: did you mean metric)\n"
-        "s.yaml:1: study.paper.value: got \"\", wanted a number\n"
+        "s.yaml:1: study.paper.value: is missing\n"
         "s.yaml:3: matrix.positon: unknown key (hint: did you mean position)\n"
         "s.yaml:4: matrix.seed: got \"5\", wanted a list of values (hint: [5])\n"
         "s.yaml:5: matrix.run: a study names its runs itself\n"
@@ -444,8 +444,8 @@ TEST_CASE("what a study evaluates is read and checked with the rest") {
         "s.yaml:3: evaluate.lengths: got \"1\", wanted an integer from 2 to 1048576\n"
         "s.yaml:5: model.layers: belongs to the training and cannot be changed for a trained model "
         "(hint: position.* and attention.* can)\n"
-        "s.yaml:6: evaluate.variants.scheme: no scheme is called rop (hint: did you mean rope)\n"
         "s.yaml:6: evaluate.variants: \"a\" is there twice\n"
+        "s.yaml:6: evaluate.variants.scheme: no scheme is called rop (hint: did you mean rope)\n"
         "s.yaml:7: evaluate.variants: a variant without a name");
 }
 

@@ -71,9 +71,9 @@ TEST_CASE("what is wrong with a tuning is said with its location") {
   CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, metric: perplexty}\n"),
             "tune.metric: no run of this study has a figure \"perplexty\""));
   CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, metric: [a]}\n"),
-            "tune.metric: got a list, wanted the name of a figure"));
+            "tune.metric: got a list, wanted a text"));
   CHECK(has(folder.refused("tune: {" + values + ", with: {seed: 7}, record: \"\"}\n"),
-            "tune.record: got nothing, wanted a file"));
+            "tune.record: got \"\", wanted a word"));
   CHECK(has(folder.refused("tune: {values: {training.learning_rat: [1]}, with: {seed: 7}}\n"),
             "tune.values.training.learning_rat: unknown key"));
   CHECK(has(folder.refused("tune: {" + values + ", width: {seed: 7}}\n"),
@@ -113,7 +113,7 @@ TEST_CASE("reference lines are values or the loss of word frequencies") {
         "no error");
   CHECK(has(folder.refused("study: {metric: masked_accuracy, reference_lines: [unigram]}\n"),
             "unigram is a loss of text"));
-  CHECK(has(folder.refused("study: {reference_lines: [{label: paper}]}\n"), "wanted a number"));
+  CHECK(has(folder.refused("study: {reference_lines: [{label: paper}]}\n"), "value: is missing"));
   CHECK(has(folder.refused("study: {reference_lines: bigram}\n"), "wanted a list"));
 }
 

@@ -18,7 +18,6 @@
 #include "interop/hugging_face_config.h"
 #include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
-#include "tensor/safetensors_index.h"
 
 namespace roformer::fuzz {
 

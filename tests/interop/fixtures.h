@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "interop/hugging_face.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 #include "tensor/safetensors.h"

@@ -18,7 +18,7 @@
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_export.h"
 #include "interop/hugging_face_names.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 #include "temporary_folder.h"
 
 using namespace roformer;

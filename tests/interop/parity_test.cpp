@@ -4,7 +4,7 @@
 #include "interop/fixtures.h"
 #include "interop/hugging_face_config.h"
 #include "interop/hugging_face_names.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 
 using namespace roformer;
 

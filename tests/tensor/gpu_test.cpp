@@ -1,4 +1,4 @@
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "catch.h"
-#include "config/device_settings.h"
+#include "config/training_settings.h"
 #include "tensor/device.h"
 
 using namespace roformer;

@@ -9,8 +9,8 @@
 #include "temporary_folder.h"
 #include "text/tokenizer.h"
 #include "training/saved_run.h"
-#include "training/stored_state.h"
 #include "training/toy_training.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -162,9 +162,9 @@ TEST_CASE(
   with("step", 11);
   refused({}, "is of step 11");
   with("step", -1);
-  refused({}, "the field step is not a non-negative integer");
+  refused({}, "\"step\" is -1, wanted an integer of at least 0");
   with("window", 3);
-  refused({}, "window is not an object");
+  refused({}, "\"window\" is 3, wanted an object");
   with("validations", {{{"step", 10}}});
   refused({}, "has no field validations[0].");
   write_file_atomically(checkpoint / "state.json", state.substr(0, state.size() / 2));

@@ -12,7 +12,6 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/shorthand.h"
-#include "experiments/declaration/study_sections.h"
 
 namespace roformer {
 namespace {
@@ -188,7 +187,9 @@ void shorten_paths(std::vector<MatrixAxis>& axes) {
   }
 }
 
-// What a value of a key is however it is written: 0.001 and 1e-3 are one.
+namespace {
+
+// A value of a key in one spelling: 0.001 and 1e-3 are the same.
 std::string meaning_of(const MatrixValue& value) {
   if (value.assignments.size() != 1) return value.label;
   const Assignment& assignment = value.assignments.front();
@@ -202,6 +203,8 @@ std::string meaning_of(const MatrixValue& value) {
     return value.label;  // no value of this key, which is refused elsewhere
   }
 }
+
+}  // namespace
 
 void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
   for (const MatrixAxis& axis : axes) {

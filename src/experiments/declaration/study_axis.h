@@ -8,6 +8,7 @@
 
 #include "config/assignment.h"
 #include "config/problems.h"
+#include "config/yaml_file.h"
 
 namespace roformer {
 
@@ -28,6 +29,18 @@ struct MatrixAxis {
     return asked.empty() || std::find(asked.begin(), asked.end(), label) != asked.end();
   }
 };
+
+// The key of an axis: `position` for position.scheme.
+std::string axis_key(const std::string& key);
+// The name of a value. A formula of a file has its name there, after the file's where a scheme has
+// that name, too.
+std::string value_label(const std::string& key, const std::string& text);
+
+// The axes of `matrix:`, or of another section with that `name`, and of `variants:`.
+void read_matrix(const YamlFile::Section& section, const std::string& name,
+                 std::vector<MatrixAxis>& axes, Problems& problems);
+void read_variants(const YamlFile::Section& section, std::vector<MatrixAxis>& axes,
+                   Problems& problems);
 
 // nullptr where no axis has the key.
 const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key);

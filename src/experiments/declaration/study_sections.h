@@ -1,6 +1,27 @@
-// The sections of a YAML file that only a study has: `study:`, `matrix:` and `variants:`.
+// The sections of a study's file that are no axes.
+//
+//   study: {name: positions, metric: validation_loss}
+//
+//   evaluate:          # every trained model, at several lengths and with other options
+//     lengths: [128, 256, 512]
+//     split: test      # lengths of the test set, which no training reads: figures test_loss and
+//                      # test_loss_at_length_N; default: validation
+//     variants:
+//       - {name: window, attention.window: 128}
+//       - {name: linear, scheme: rope, position.rope.scaling: linear,
+//          stretch: position.rope.factor}
+//   evaluate: {split: test, examples: 20}  # or, of translators: the set is decoded and scored
+//
+//   tune:              # values that are tried for each row beforehand, in separate trainings with
+//                      # another seed, so that no row's recipe is chosen by the table's figures
+//     values: {training.learning_rate: [5e-4, 1e-3, 2e-3]}
+//     with: {seed: 1001, training.steps: 200}
+//     per: [position]  # axes; default: all but the seed
+//     metric: validation_loss           # default: the study's
+//     record: leaderboard/encoder.json  # a record of this protocol, whose trials are taken
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,13 +32,7 @@
 
 namespace roformer {
 
-// What it calls the axis of a key: `position` for position.scheme.
-std::string axis_key(const std::string& key);
-// What a value of an axis is called: a formula of a file by its name there, behind the file's where
-// a scheme has that name.
-std::string value_label(const std::string& key, const std::string& text);
-
-// A metric that the section names, to be looked for once the runs are known.
+// A metric that a section names, to be looked for once the runs are known.
 struct NamedMetric {
   std::string key;   // "study.columns"
   std::string name;  // "masked_accuracy"
@@ -27,10 +42,18 @@ struct NamedMetric {
 // Returns the metrics that it names.
 std::vector<NamedMetric> read_study_section(const YamlFile::Section& section, StudySettings& study,
                                             Problems& problems);
-// `name`: what the file calls the section.
-void read_matrix(const YamlFile::Section& section, const std::string& name,
-                 std::vector<MatrixAxis>& axes, Problems& problems);
-void read_variants(const YamlFile::Section& section, std::vector<MatrixAxis>& axes,
-                   Problems& problems);
+
+StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems);
+
+// As the file has it; StudySettings::tuning is what becomes of it.
+struct TuningSection {
+  SourceLocation where;
+  std::vector<MatrixAxis> values;
+  std::vector<Assignment> with;
+  std::vector<std::string> per;  // empty: all axes but the seed
+  NamedMetric metric;            // of an empty name: the study's
+  std::filesystem::path record;  // empty: none
+};
+TuningSection read_tuning(const YamlFile::Section& section, Problems& problems);
 
 }  // namespace roformer

@@ -8,12 +8,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/yaml_file.h"
-#include "experiments/declaration/combinations.h"
 #include "experiments/declaration/study_axis.h"
 #include "experiments/declaration/study_checks.h"
+#include "experiments/declaration/study_runs.h"
 #include "experiments/declaration/study_sections.h"
-#include "experiments/declaration/study_trials.h"
-#include "experiments/declaration/study_tuning.h"
 
 namespace roformer {
 namespace {

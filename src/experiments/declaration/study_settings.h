@@ -13,7 +13,8 @@
 //     - {name: plain}
 //     - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
 //
-// `tune:` chooses values of keys for each row beforehand: study_tuning.h.
+// `tune:` chooses values of keys for each row beforehand, and `evaluate:` evaluates what was
+// trained: study_sections.h.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,6 @@
 #include "config/load.h"
 #include "config/problems.h"
 #include "config/settings.h"
-#include "experiments/declaration/study_evaluations.h"
 
 namespace roformer {
 
@@ -39,6 +39,26 @@ struct PaperValue {
   double value = 0;
   std::string source;  // e.g. "RoFormer, table 2"
   std::string model;   // whose it is, where a table has several: a row of study.spread
+};
+
+struct StudyVariant {
+  std::string name;
+  std::string scheme;               // only models trained with this one; empty: all
+  std::vector<Override> overrides;  // keys of position.* and attention.*
+  std::string stretch;              // a key that gets length over training length, at least 1
+};
+
+struct StudyEvaluations {
+  std::vector<std::int64_t> lengths;  // empty: nothing is evaluated at other lengths
+  std::vector<StudyVariant> variants;
+  // "validation" or "test": what the lengths are of (empty: validation), or without lengths what is
+  // decoded (empty: nothing).
+  std::string split;
+  std::int64_t sentences = 0;  // the first ones of the set; 0: all
+  std::int64_t examples = 20;  // shown side by side
+
+  bool decodes() const { return lengths.empty() && !split.empty(); }
+  bool of_test() const { return !lengths.empty() && split == "test"; }
 };
 
 // A line in the charts of the study's metric: a value of the study's file, or the loss of word
