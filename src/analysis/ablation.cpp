@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "metrics/clustered_mean.h"
 #include "metrics/statistics.h"
 #include "position/one_position.h"
 

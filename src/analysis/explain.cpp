@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "config/attention_layers.h"
-#include "metrics/clustered_mean.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 namespace {

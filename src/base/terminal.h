@@ -1,4 +1,4 @@
-// What a terminal can show, and how wide text is on it.
+// Terminals: what they can show, and how wide text is on them.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/tokenizer_flags.h"
 #include "data/triplet_maker.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 namespace {

@@ -1,5 +1,5 @@
-// What `roformer score` prints: for one system a line or a JSON object for each metric, for several
-// a table and the signatures, or JSON. The lines and the JSON are sacreBLEU's.
+// The output of `roformer score`: for one system a line or a JSON object for each metric, for
+// several a table and the signatures, or JSON. The lines and the JSON are sacreBLEU's.
 #pragma once
 
 #include <optional>

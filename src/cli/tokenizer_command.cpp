@@ -259,6 +259,18 @@ void decode_lines(const Tokenizer& tokenizer, bool with_special) {
   });
 }
 
+// An option whose default the help shows.
+template <typename Value>
+CLI::Option* add_value(CLI::App& command, const std::string& name, Value& value,
+                       const std::string& help, const std::string& type) {
+  return command.add_option(name, value, help)->capture_default_str()->type_name(type);
+}
+
+void add_word(CLI::App& command, const std::string& name, std::string& value,
+              const std::string& help, const std::vector<std::string>& words) {
+  add_value(command, name, value, help, "WORD")->check(CLI::IsMember(words));
+}
+
 void add_train(CLI::App& parent) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = add_command(
@@ -269,45 +281,26 @@ void add_train(CLI::App& parent) {
                   "zip archives, - for standard input; it may be compressed and larger than "
                   "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK]."});
   add_corpus_flags(*command, arguments->corpus);
-  command
-      ->add_option("--side", arguments->side,
-                   "of a recipe of sentence pairs: both (a joint vocabulary), source or target")
-      ->capture_default_str()
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"both", "source", "target"}));
+  add_word(*command, "--side", arguments->side,
+           "of a recipe of sentence pairs: both (a joint vocabulary), source or target",
+           {"both", "source", "target"});
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
       ->type_name("FOLDER");
-  command->add_option("--kind", arguments->kind, "unigram, bpe or characters")
-      ->capture_default_str()
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"unigram", "bpe", "characters"}));
-  command
-      ->add_option("--pieces", arguments->training.pieces,
-                   "entries of the vocabulary, special tokens included (characters: at most)")
-      ->capture_default_str()
-      ->type_name("N")
+  add_word(*command, "--kind", arguments->kind, "unigram, bpe or characters",
+           {"unigram", "bpe", "characters"});
+  add_value(*command, "--pieces", arguments->training.pieces,
+            "entries of the vocabulary, special tokens included (characters: at most)", "N")
       ->check(CLI::Range(6, 10'000'000));
-  command
-      ->add_option("--sample", arguments->sample,
-                   "sentences kept in memory for training, drawn evenly; 0: all")
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--seed", arguments->seed, "of the sample")
-      ->capture_default_str()
-      ->type_name("N");
-  command
-      ->add_option("--coverage", arguments->training.character_coverage,
-                   "share of the characters that get a piece")
-      ->capture_default_str()
-      ->type_name("NUMBER")
+  add_value(*command, "--sample", arguments->sample,
+            "sentences kept in memory for training, drawn evenly; 0: all", "N");
+  add_value(*command, "--seed", arguments->seed, "of the sample", "N");
+  add_value(*command, "--coverage", arguments->training.character_coverage,
+            "share of the characters that get a piece", "NUMBER")
       ->check(number_in(between(0.9, 1)));
-  command
-      ->add_option("--normalization", arguments->training.normalization,
-                   "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (cf: case folded) or identity")
-      ->capture_default_str()
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"}));
+  add_word(*command, "--normalization", arguments->training.normalization,
+           "nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf (cf: case folded) or identity",
+           {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"});
   command->add_flag("--byte-fallback", arguments->training.byte_fallback,
                     "write rare characters as bytes instead of [UNK]");
   command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
@@ -339,11 +332,8 @@ void add_count(CLI::App& parent) {
       ->required()
       ->type_name("FILE");
   command->add_option("--output", corpus.output, "folder to make")->required()->type_name("FOLDER");
-  command
-      ->add_option("--pieces", corpus.training.pieces,
-                   "entries of the vocabulary at most, special tokens included")
-      ->capture_default_str()
-      ->type_name("N")
+  add_value(*command, "--pieces", corpus.training.pieces,
+            "entries of the vocabulary at most, special tokens included", "N")
       ->check(CLI::Range(6, 10'000'000));
   command->add_flag("--cased", arguments->cased, "keep upper case and accents");
   command->add_flag("--characters", arguments->characters,

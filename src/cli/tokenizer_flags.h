@@ -12,7 +12,7 @@ struct TokenizerFlags {
   TokenizerSettings settings;
   std::filesystem::path wordpiece;
   bool bytes = false;
-  // Of a published translation system (text/subword_tokenizer.h).
+  // The files of a published translation system (text/subword_tokenizer.h).
   std::filesystem::path bpe_codes;
   std::filesystem::path bpe_vocabulary;
   std::int64_t bpe_threshold = 0;

@@ -24,7 +24,7 @@ class Chrf : public TranslationMetric {
   std::string name() const override;
   // For each order, characters first: n-grams of the hypothesis, of the reference, matches.
   std::size_t width() const override { return 3 * orders_; }
-  // Of the reference with the best score.
+  // Counts against the reference with the best score.
   std::vector<double> row(std::string_view hypothesis,
                           std::span<const std::string_view> references) override;
   NumpyFloat score(std::span<const double> sums, SumKind kind) const override;

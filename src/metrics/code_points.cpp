@@ -20,10 +20,6 @@ std::size_t space_at(std::string_view text, std::size_t position) {
   return is_space(next_code_point(text, end)) ? end - position : 0;
 }
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
-
 }  // namespace
 
 std::u32string to_code_points(std::string_view text) {
@@ -58,8 +54,7 @@ bool is_space(char32_t code_point) {
 
 std::string_view without_trailing_spaces(std::string_view text) {
   while (!text.empty()) {
-    std::size_t start = text.size() - 1;
-    while (start > 0 && is_continuation(text[start])) --start;
+    const std::size_t start = character_before(text, text.size());
     if (space_at(text, start) == 0) break;
     text = text.substr(0, start);
   }
@@ -82,7 +77,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
     const std::size_t bytes = space_at(text, position);
     if (bytes == 0) {
       ++position;
-      while (position < text.size() && is_continuation(text[position])) ++position;
+      while (position < text.size() && is_continuation_byte(text[position])) ++position;
       continue;
     }
     if (position > start) words.push_back(text.substr(start, position - start));

@@ -1,6 +1,5 @@
-// Text as the translation metrics see it: what counts as a space and what lower case is are
-// Python's str.isspace, str.split and str.lower, because the published scores come from there. All
-// text is valid UTF-8.
+// Text as the translation metrics see it. Spaces and lower case are those of Python's str.isspace,
+// str.split and str.lower, because the published scores come from there. All text is valid UTF-8.
 #pragma once
 
 #include <string>

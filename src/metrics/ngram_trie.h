@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text_hash.h"
+#include "text/piece_trie.h"
 
 namespace roformer {
 
@@ -29,7 +30,7 @@ inline std::int64_t ngram_count(std::size_t length, std::size_t order) {
 
 class NgramTrie {
  public:
-  explicit NgramTrie(std::size_t orders);
+  explicit NgramTrie(std::size_t orders) : orders_(orders) {}
 
   // Forgets all references.
   void clear();
@@ -40,27 +41,15 @@ class NgramTrie {
   std::vector<std::int64_t> matches(std::u32string_view symbols);
 
  private:
-  struct Node {  // an n-gram; node 0 is the empty one
-    std::int32_t reference = 0;
-    std::int32_t hypothesis = 0;
-    std::int32_t in_this_reference = 0;
+  struct Counts {  // of an n-gram
+    std::int32_t reference = 0, hypothesis = 0, in_this_reference = 0;
     std::uint32_t last_reference = 0;
-  };
-  struct Slot {
-    std::uint64_t key = 0;  // parent and symbol
-    std::uint32_t node = 0;
-    std::uint32_t generation = 0;
   };
 
   std::size_t orders_;
-  std::vector<Node> nodes_;
-  std::vector<Slot> slots_;  // open addressing; those of earlier generations are empty
-  std::uint32_t generation_ = 0;
+  TrieEdges edges_;
+  std::vector<Counts> counts_ = std::vector<Counts>(1);  // by node; node 0 is the empty n-gram
   std::uint32_t references_ = 0;
-
-  Slot& slot_of(std::uint32_t parent, char32_t symbol);
-  std::uint32_t child_or_new(std::uint32_t parent, char32_t symbol);
-  void grow();
 };
 
 }  // namespace roformer

@@ -27,7 +27,7 @@ NumpyFloat operator/(NumpyFloat a, NumpyFloat b);
 // np.array(scores): float32 only where all are; else every one becomes float64.
 std::vector<NumpyFloat> numpy_array(std::vector<NumpyFloat> scores);
 
-// Of an array as above, by pairwise summation; at least one value.
+// The mean of such an array of at least one value, by pairwise summation.
 NumpyFloat numpy_mean(const std::vector<NumpyFloat>& array);
 
 // numpy.random.default_rng(seed) as far as the significance tests draw from it: SeedSequence, PCG64

@@ -35,7 +35,7 @@ std::vector<NumpyFloat> resampled_scores(const TranslationMetric& metric,
   return numpy_array(std::move(scores));
 }
 
-// Half the width of what is left without 2.5 % on either side of the sorted scores.
+// Half the width of the sorted scores without the 2.5 % at either end.
 double half_width(const std::vector<NumpyFloat>& sorted) {
   const std::size_t cut = sorted.size() / 40;
   return (NumpyFloat(0.5) * (sorted[sorted.size() - cut - 1] - sorted[cut])).value;

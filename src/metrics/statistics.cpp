@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -77,6 +78,63 @@ std::vector<double> holm_adjusted(std::span<const double> p_values) {
     adjusted[order[rank]] = largest;
   }
   return adjusted;
+}
+
+ClusteredMean clustered_mean(std::span<const double> sums, std::span<const std::int64_t> counts) {
+  ROFORMER_ASSERT(sums.size() == counts.size());
+  double total = 0;
+  std::int64_t values = 0;
+  ClusteredMean result;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    total += sums[i];
+    values += counts[i];
+    result.clusters += counts[i] > 0 ? 1 : 0;
+  }
+  ROFORMER_ASSERT(values > 0);
+  result.mean = total / static_cast<double>(values);
+  double squares = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const double residual = sums[i] - result.mean * static_cast<double>(counts[i]);
+    squares += residual * residual;
+  }
+  const auto clusters = static_cast<double>(result.clusters);
+  result.standard_error = result.clusters < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                              : std::sqrt(clusters / (clusters - 1) * squares) /
+                                                    static_cast<double>(values);
+  return result;
+}
+
+Interval wilson_interval(std::int64_t successes, std::int64_t trials) {
+  ROFORMER_ASSERT(successes >= 0 && successes <= trials);
+  if (trials == 0) return {.low = 0, .high = 1, .degenerate = true};
+  const auto n = static_cast<double>(trials);
+  const double share = static_cast<double>(successes) / n;
+  constexpr double kNormal = 1.959963984540054;  // 97.5 % of a normal distribution are below
+  const double square = kNormal * kNormal;
+  const double middle = (share + square / (2 * n)) / (1 + square / n);
+  const double half =
+      kNormal / (1 + square / n) * std::sqrt(share * (1 - share) / n + square / (4 * n * n));
+  return {.low = std::max(0.0, middle - half), .high = std::min(1.0, middle + half)};
+}
+
+double standard_error(std::int64_t successes, std::int64_t trials) {
+  if (trials == 0) return 0;
+  const double share = static_cast<double>(successes) / static_cast<double>(trials);
+  return std::sqrt(share * (1 - share) / static_cast<double>(trials));
+}
+
+double mcnemar_exact(std::int64_t only_first_right, std::int64_t only_second_right) {
+  const std::int64_t n = only_first_right + only_second_right;
+  const std::int64_t fewer = std::min(only_first_right, only_second_right);
+  const auto log_choose = [&](std::int64_t k) {
+    return std::lgamma(static_cast<double>(n + 1)) - std::lgamma(static_cast<double>(k + 1)) -
+           std::lgamma(static_cast<double>(n - k + 1));
+  };
+  double tail = 0;
+  for (std::int64_t k = 0; k <= fewer; ++k) {
+    tail += std::exp(log_choose(k) - static_cast<double>(n) * std::log(2.0));
+  }
+  return std::min(1.0, 2 * tail);
 }
 
 // Student's t distribution through the regularised incomplete beta function; the C++ library has

@@ -41,12 +41,4 @@ std::string moses_tokenize(std::string_view line, MosesLanguage language);
 // without overlap, so that a-b-c keeps its second hyphen.
 std::string split_compounds(std::string_view tokens);
 
-enum class MosesPrefix {
-  none,
-  always,         // a period after it belongs to it
-  before_number,  // only where a number follows
-};
-// What the toolkit's list of the language says of a word that a period follows.
-MosesPrefix moses_prefix(std::string_view word, MosesLanguage language);
-
 }  // namespace roformer

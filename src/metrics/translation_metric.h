@@ -1,4 +1,4 @@
-// What BLEU, chrF and TER have in common: a sentence with its references becomes a row of numbers,
+// The common part of BLEU, chrF and TER: a sentence with its references becomes a row of numbers,
 // the rows of a corpus are summed, and the score is a function of the sums. Significance tests draw
 // other sets of rows and ask for the score of those. All scores equal sacreBLEU's.
 #pragma once
@@ -19,7 +19,7 @@ namespace roformer {
 // The sacreBLEU whose numbers these are; the end of their signatures.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
-// How sacreBLEU holds the sums at hand, which decides how the arithmetic rounds.
+// The type in which sacreBLEU holds the sums, which decides how the arithmetic rounds.
 enum class SumKind {
   plain,     // numbers of Python: the score itself
   single,    // float32 of NumPy: bootstrap resampling
@@ -32,7 +32,7 @@ struct TranslationScore {
   std::string details;  // BLEU's precisions and lengths; empty for the others
 };
 
-// What a signature says beside the metric's own settings.
+// The part of a signature that is not the metric's settings.
 struct SignatureFacts {
   std::size_t references = 1;
   std::optional<std::int64_t> bootstrap;      // resamples

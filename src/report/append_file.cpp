@@ -46,7 +46,7 @@ void AppendFile::flush() {
 
 void AppendFile::sync() {
   flush();
-  // What is no file on a disk (a pipe, say) has nothing to wait for.
+  // A pipe or another descriptor without a disk has nothing to wait for.
   if (::fdatasync(descriptor_.number()) != 0 && errno != EINVAL && errno != EROFS) {
     throw_failure(path_.string(), "cannot write: " + system_message(errno));
   }

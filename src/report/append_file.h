@@ -1,5 +1,5 @@
-// A file that only grows, with the system's reason in every error. What was appended is handed to
-// the kernel by flush(), so that a killed process loses at most what came after it.
+// A file that only grows, with the system's reason in every error. flush() hands the appended text
+// to the kernel, so that a killed process loses at most the text after the last flush.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class AppendFile {
 
   void append(std::string_view bytes);
   void flush();
-  // Flushes, and waits until the disk has it: a power cut takes nothing of it back.
+  // Flushes, and waits until the disk has it, so that a power cut loses nothing.
   void sync();
   const std::filesystem::path& path() const { return path_.path(); }
 

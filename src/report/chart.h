@@ -1,6 +1,7 @@
 // Charts as SVG: lines with bands, dots with intervals, heat maps. They are readable in light and
 // dark (prefers-color-scheme), by colour-blind readers (palette and dashes), by screen readers
-// (title and description), and without any file or script beside them.
+// (title and description), and without any file or script beside them. No C++ library draws such
+// charts, so the drawing is our own.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct Axis {
   enum class Scale { linear, logarithmic };
 
   std::string title;
-  std::string unit;  // shown behind the title
+  std::string unit;  // shown after the title
   Scale scale = Scale::linear;
   std::optional<double> minimum;  // of the data where not given
   std::optional<double> maximum;
@@ -51,7 +52,7 @@ struct LineChart {
   Axis x;
   Axis y;
   std::vector<Series> series;
-  std::vector<Series> context = {};  // thin grey lines behind, which set the axes too
+  std::vector<Series> context = {};  // thin grey lines in the background, which set the axes, too
   std::vector<ReferenceLine> references;
   Markers markers = Markers::automatic;
   int width = 816;  // pixels; the default fills a report's column
@@ -59,7 +60,7 @@ struct LineChart {
 };
 
 // Several line charts side by side under one title: small multiples, where one chart would have
-// more lines than can be told apart. A panel's own width and height are not asked for.
+// more lines than can be told apart. The panels' own widths and heights are ignored.
 struct LineChartGrid {
   std::string title;
   std::string subtitle;
@@ -69,14 +70,14 @@ struct LineChartGrid {
   int panel_height = 300;
 };
 
-// A figure for each name, on an axis that is fitted to the figures: 4.755 and 4.756 are two points.
+// A figure for each name, on an axis that is fitted to the figures, so that 4.755 and 4.756 differ.
 struct Dot {
   std::string name;
   double value = 0;           // not finite: no dot, "–"
   std::string label;          // at the right edge; the value in the chart's format if empty
   std::optional<double> low;  // an interval around it, drawn as a whisker
   std::optional<double> high;
-  std::vector<double> parts;  // what it is the mean of (seeds), as small rings
+  std::vector<double> parts;  // the values that it is the mean of (seeds), as small rings
   std::string group;          // dots of one group share a colour
 };
 
@@ -95,7 +96,7 @@ struct ShareBar {
   std::string name;
   std::vector<double> shares;  // of 1, one a part
   std::string label;           // at the right edge
-  std::string group;           // bars of different groups stand a little apart
+  std::string group;           // a small gap parts bars of different groups
 };
 
 // Stacked bars of equal length, one a name.

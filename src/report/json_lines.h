@@ -30,7 +30,7 @@ class JsonLinesWriter {
 
 // All objects of the file. Throws Error (failure) for a missing file or a line that is no object.
 std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& path);
-// Those of its last 64 KiB, for who looks often at a file that grows.
+// The objects in its last 64 KiB, for callers that often look at a growing file.
 std::vector<nlohmann::json> read_last_json_lines(const std::filesystem::path& path);
 
 // Cuts the file back to what was known at `step`: removes every line whose "step" is greater, and a

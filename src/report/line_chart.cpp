@@ -260,7 +260,7 @@ class LineDrawing {
     return shapes;
   }
 
-  // A nested svg cuts off what lies outside the axes' range, and needs no id to be referred to.
+  // A nested svg cuts off lines outside the axes' range, and needs no id to be referred to.
   std::string open_plot() const {
     return fmt::format(
         "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\" "

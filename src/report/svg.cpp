@@ -142,7 +142,7 @@ constexpr std::size_t kColours = 8;
 // Never dots alone: noisy curves would dissolve.
 constexpr std::array<std::string_view, 5> kDashes{"", "7 3", "3 2.5", "10 3 2.5 3", "6 2 2 2 2 2"};
 
-// Broken at spaces; a word that is wider than a line stands alone in it. No line of no text.
+// Breaks at spaces; a word that is wider than a line gets its own. Empty text has no lines.
 std::vector<std::string> fitting_lines(std::string_view text, double font_size, double width) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -1,5 +1,5 @@
-// What all charts share: text that is safe in XML, the width of text, scales, the frame of a
-// picture with its title and description, axes and legends.
+// The common part of all charts: text that is safe in XML, the width of text, scales, the frame of
+// a picture with its title and description, axes and legends.
 #pragma once
 
 #include <cmath>
@@ -37,7 +37,8 @@ struct AxisScale {
   Axis::Scale scale = Axis::Scale::linear;
   std::vector<double> ticks = {};  // those the axis asks for
 
-  // Of the axis; NaN for a value that is not on it (not positive on a logarithmic axis).
+  // Where the value is on the axis, from 0 to 1; NaN where it cannot be (not positive on a
+  // logarithmic axis).
   double fraction(double value) const;
 };
 

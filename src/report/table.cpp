@@ -37,7 +37,7 @@ bool Table::is_best(std::size_t row, std::size_t column) const {
   const double value = cell_value(rows_[row][column]);
   const Column& own = columns_[column];
   if (own.best == Column::Best::none || !std::isfinite(value)) return false;
-  // What looks the same is the same: no reader can see which of two equal figures is meant.
+  // Figures that look the same count as equal: no reader can see which of them is better.
   const std::string text = format_number(value, own.format);
   std::size_t figures = 0, equal = 0;
   for (const std::vector<Cell>& cells : rows_) {

@@ -30,7 +30,7 @@ struct Column {
 
   std::string title;
   std::string key;   // name in CSV and JSON; the title if empty
-  std::string unit;  // shown behind the title
+  std::string unit;  // shown after the title
   Alignment alignment = Alignment::right;
   NumberFormat format;
   Best best = Best::none;  // which figure is set in bold where the rendering can
@@ -48,7 +48,7 @@ class Table {
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
-  // What people read in a cell.
+  // The text of a cell for people.
   std::string text(std::size_t row, std::size_t column) const;
   // The part of it from the sign on, " ± 0.01"; empty where the cell has no deviation.
   std::string deviation_text(std::size_t row, std::size_t column) const;
@@ -86,7 +86,7 @@ class TextTableRows {
   std::vector<std::size_t> widths_;
 };
 
-// The width of the terminal on standard output, and what a page holds where it is none.
+// The width of the terminal on standard output; that of a page where it is no terminal.
 std::size_t terminal_width();
 
 std::string to_markdown(const Table& table);

@@ -22,7 +22,7 @@ std::string aligned(const std::string& text, std::size_t width, Column::Alignmen
 }
 
 // The cells as text. Where some rows of a column have a deviation, the others get its width in
-// spaces, so that the means stand below each other.
+// spaces, so that the means are aligned.
 std::vector<std::vector<std::string>> cell_texts(const Table& table) {
   std::vector<std::vector<std::string>> texts(table.rows().size());
   for (std::size_t column = 0; column < table.columns().size(); ++column) {

@@ -254,7 +254,7 @@ TensorBoardWriter::TensorBoardWriter(const InnerPath& directory,
   const double now = seconds_since_1970();
   file_->append(record_of(version_event({.wall_time = now})));
   if (options.resume_after_step) {
-    // TensorBoard forgets what is not before the step of a session's start.
+    // TensorBoard forgets all events from the step of a session's start on.
     const EventTime start{.wall_time = now, .step = *options.resume_after_step + 1};
     file_->append(record_of(session_start_event(start)));
   }

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 

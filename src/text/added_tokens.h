@@ -18,7 +18,7 @@ struct AddedToken {
   std::string content;
   TokenId id = 0;
   bool special = false;
-  bool single_word = false;   // only where no letter or digit stands beside it
+  bool single_word = false;   // only where no letter or digit is beside it
   bool takes_before = false;  // the white space before it belongs to it
   bool takes_behind = false;
   bool normalized = false;  // found in the normalised text

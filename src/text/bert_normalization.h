@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// What a model does beside cleaning, each independent of the others.
+// The steps that a model takes besides cleaning, each independent of the others.
 struct BertRules {
   bool lower_case = true;
   bool strip_accents = true;
@@ -44,7 +44,7 @@ class BertNormalization {
   static const BertNormalization& uncased() { return of(kUncasedBert); }
 
   const Entry& entry(char32_t code_point) const { return entries_[code_point]; }
-  // What is written for a code point whose UTF-8 is `original`.
+  // The replacement of a code point whose UTF-8 is `original`.
   std::string_view written(const Entry& entry, std::string_view original) const {
     if (entry.length == 0) return original;
     return {replacements_.data() + entry.offset, entry.length};

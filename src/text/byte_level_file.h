@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "text/added_tokens.h"
-#include "text/byte_pair_merges.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+struct BytePairMerge {
+  TokenId left = 0, right = 0, merged = 0;
+};
 
 // One step that cuts text into words.
 struct CuttingStep {
@@ -35,7 +38,7 @@ struct ByteLevelFile {
   SpecialTokens special;
 };
 
-// Throws Error (failure, `location`) for what is not such a tokenizer, for one with a part that is
+// Throws Error (failure, `location`) for a text that is not such a tokenizer, for a part that is
 // not known here, and for ids and merges that contradict each other.
 ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& location);
 

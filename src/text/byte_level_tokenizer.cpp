@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -60,6 +61,114 @@ const ByteAlphabet& byte_alphabet() {
 // is.
 std::string bytes_of_piece(const std::string& piece) {
   return byte_alphabet().bytes_of(piece).value_or(piece);
+}
+
+// Byte-pair encoding over ids (Sennrich et al. 2016): among all neighbours that a rule joins, those
+// of the earliest rule are joined first, from left to right. A heap of candidates makes that n log
+// n in the length of the word.
+class BytePairMerges {
+ public:
+  // In their order; the later of two rules for the same pair counts.
+  explicit BytePairMerges(const std::vector<BytePairMerge>& merges);
+
+  void apply(std::vector<TokenId>& symbols) const;
+
+ private:
+  struct Rule {
+    std::int32_t rank = 0;
+    TokenId merged = 0;
+  };
+  struct PairHash {
+    std::size_t operator()(std::uint64_t pair) const {
+      pair = (pair ^ pair >> 31) * 0x9e3779b97f4a7c15ULL;
+      return pair ^ pair >> 29;
+    }
+  };
+  std::unordered_map<std::uint64_t, Rule, PairHash> rules_;
+
+  const Rule* find(TokenId left, TokenId right) const;
+};
+
+constexpr TokenId kJoined = -1;  // went into the symbol before it
+constexpr std::int32_t kNoSymbol = -1;
+
+struct MergeSymbol {
+  TokenId id = 0;
+  std::int32_t previous = kNoSymbol, next = kNoSymbol;
+};
+
+struct MergeCandidate {
+  std::int32_t rank = 0, position = 0;
+  TokenId merged = 0;
+};
+
+// For a heap whose top is the earliest rule's leftmost place.
+bool comes_later(const MergeCandidate& a, const MergeCandidate& b) {
+  return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+}
+
+std::uint64_t pair_of(TokenId left, TokenId right) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
+         static_cast<std::uint32_t>(right);
+}
+
+BytePairMerges::BytePairMerges(const std::vector<BytePairMerge>& merges) {
+  rules_.reserve(merges.size());
+  std::int32_t rank = 0;
+  for (const BytePairMerge& merge : merges) {
+    rules_[pair_of(merge.left, merge.right)] = {.rank = rank++, .merged = merge.merged};
+  }
+}
+
+const BytePairMerges::Rule* BytePairMerges::find(TokenId left, TokenId right) const {
+  const auto found = rules_.find(pair_of(left, right));
+  return found == rules_.end() ? nullptr : &found->second;
+}
+
+void BytePairMerges::apply(std::vector<TokenId>& ids) const {
+  std::vector<MergeSymbol> symbols(ids.size());
+  std::vector<MergeCandidate> heap;
+  const auto count = static_cast<std::int32_t>(ids.size());
+  const auto at = [&symbols](std::int32_t i) -> MergeSymbol& {
+    return symbols[static_cast<std::size_t>(i)];
+  };
+  const auto consider = [&](std::int32_t position) {
+    const MergeSymbol& symbol = at(position);
+    if (symbol.next == kNoSymbol) return;
+    if (const Rule* const rule = find(symbol.id, at(symbol.next).id)) {
+      heap.push_back({.rank = rule->rank, .position = position, .merged = rule->merged});
+      std::push_heap(heap.begin(), heap.end(), comes_later);
+    }
+  };
+  for (std::int32_t i = 0; i < count; ++i) {
+    at(i) = {.id = ids[static_cast<std::size_t>(i)],
+             .previous = i - 1,
+             .next = i + 1 < count ? i + 1 : kNoSymbol};
+  }
+  for (std::int32_t i = 0; i < count; ++i) consider(i);
+
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), comes_later);
+    const MergeCandidate top = heap.back();
+    heap.pop_back();
+    MergeSymbol& left = at(top.position);
+    if (left.id == kJoined || left.next == kNoSymbol) continue;
+    // The neighbours may be others by now; what still gives the same piece is joined, as Hugging
+    // Face's tokenizers do it.
+    MergeSymbol& right = at(left.next);
+    const Rule* const rule = find(left.id, right.id);
+    if (rule == nullptr || rule->merged != top.merged) continue;
+    left.id = top.merged;
+    left.next = right.next;
+    right.id = kJoined;
+    if (left.next != kNoSymbol) at(left.next).previous = top.position;
+    if (left.previous != kNoSymbol) consider(left.previous);
+    consider(top.position);
+  }
+  ids.clear();
+  for (const MergeSymbol& symbol : symbols) {
+    if (symbol.id != kJoined) ids.push_back(symbol.id);
+  }
 }
 
 class ByteLevelTokenizer final : public VocabularyTokenizer {

@@ -1,4 +1,4 @@
-// What Unicode says of characters: the general category, whether a script is written without spaces
+// Unicode's data on characters: the general category, whether a script is written without spaces
 // between words, and which scripts a language is written in.
 #pragma once
 

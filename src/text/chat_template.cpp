@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/printable.h"
-#include "text/jinja_functions.h"
-#include "text/jinja_syntax.h"
+#include "text/jinja.h"
 #include "text/utf8.h"
 
 namespace roformer {

@@ -1,6 +1,6 @@
-// Writes a conversation as the text that a chat model was trained on, by the template that its
-// folder has (ChatFormat). The part of Jinja that is computed is that of the templates of Llama,
-// Qwen, SmolLM and their kind (text/jinja_syntax.h); what goes beyond it is refused with its line.
+// Writes a conversation as the text that a chat model was trained on, by the template in the
+// model's folder (ChatFormat). Templates are computed as far as those of Llama, Qwen, SmolLM and
+// their kind need it (text/jinja.h); anything else is refused with its line.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ enum class TemplateLink : std::uint8_t {
 // that is not followed, and for a file that cannot be read.
 std::string read_template_file(const std::filesystem::path& folder, TemplateLink link);
 
-// Parses the template and renders nothing. Throws Error (failure) where it is larger than 1 MiB or
+// Parses the template without rendering it. Throws Error (failure) where it is larger than 1 MiB or
 // has syntax that is not read here.
 void check_chat(const ChatFormat& chat);
 
-// Up to where the model answers. Throws Error (failure) for what is not computed here, and where
-// the template refuses the conversation.
+// The text of the conversation up to the model's answer. Throws Error (failure) for syntax and
+// functions that are not computed here, and where the template refuses the conversation.
 std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-#include "text/jinja_functions.h"
+#include "text/jinja.h"
 
 #include <fmt/format.h>
 #include <unicode/locid.h>
@@ -420,31 +420,14 @@ JinjaValue jinja_method(const std::string& name, const JinjaValue& value,
 
 namespace {
 
-// Where the character of this number begins; the text's size where it has fewer. The number counts
-// from the end where it is below 0; then npos where the text has fewer.
-std::size_t place_of_character(const std::string& text, std::int64_t number) {
-  if (number < 0) {
-    std::size_t at = text.size();
-    for (; number < 0; ++number) {
-      if (at == 0) return std::string::npos;
-      at = character_before(text, at);
-    }
-    return at;
+// The characters of a text, each as a part of it.
+std::vector<std::string_view> characters_of(std::string_view text) {
+  std::vector<std::string_view> characters;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    next_code_point(text, end);
+    characters.push_back(text.substr(begin, end - begin));
   }
-  std::size_t at = 0;
-  for (; number > 0 && at < text.size(); --number) next_code_point(text, at);
-  return at;
-}
-
-std::string with_reversed_characters(const std::string& text) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t end = text.size(); end > 0;) {
-    const std::size_t begin = character_before(text, end);
-    result.append(text, begin, end - begin);
-    end = begin;
-  }
-  return result;
+  return characters;
 }
 
 }  // namespace
@@ -458,23 +441,21 @@ JinjaValue jinja_item(const JinjaValue& value, const JinjaValue& index, JinjaWor
     work.charge(steps_of_value(*found));
     return *found;
   }
-  if (value.is_array() && index.is_number_integer()) {
-    const auto size = std::ssize(value);
+  if ((value.is_array() || value.is_string()) && index.is_number_integer()) {
+    std::vector<std::string_view> characters;
+    if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      work.charge(text.size());
+      characters = characters_of(text);
+    }
+    const std::int64_t size = value.is_string() ? std::ssize(characters) : std::ssize(value);
     auto at = index.get<std::int64_t>();
     if (at < 0) at += size;
     if (at < 0 || at >= size) return none;
+    if (value.is_string()) return characters[static_cast<std::size_t>(at)];
     const JinjaValue& found = value[static_cast<std::size_t>(at)];
     work.charge(steps_of_value(found));
     return found;
-  }
-  if (value.is_string() && index.is_number_integer()) {
-    const auto& text = value.get_ref<const std::string&>();
-    work.charge(text.size());
-    const std::size_t begin = place_of_character(text, index.get<std::int64_t>());
-    if (begin >= text.size()) return none;
-    std::size_t end = begin;
-    next_code_point(text, end);
-    return text.substr(begin, end - begin);
   }
   if (is_undefined(value)) fail("looks into an undefined value");
   return none;
@@ -500,16 +481,15 @@ JinjaValue jinja_slice(const JinjaValue& value, const JinjaValue& begin, const J
   // The same entries in their order: from `low` to before `high`.
   const std::int64_t low = by > 0 ? first : last + 1;
   const std::int64_t high = std::max(low, by > 0 ? last : first + 1);
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    const std::size_t from = place_of_character(text, low);
-    const std::string taken = text.substr(from, place_of_character(text, high) - from);
-    return by > 0 ? taken : with_reversed_characters(taken);
+  std::vector<std::string_view> characters;
+  if (value.is_string()) characters = characters_of(value.get_ref<const std::string&>());
+  std::string text;
+  JinjaValue list = JinjaValue::array();
+  for (std::int64_t i = 0; i < high - low; ++i) {
+    const auto at = static_cast<std::size_t>(by > 0 ? low + i : high - 1 - i);
+    value.is_string() ? void(text += characters[at]) : list.push_back(value[at]);
   }
-  JinjaValue taken = JinjaValue::array();
-  for (std::int64_t i = low; i < high; ++i) taken.push_back(value[static_cast<std::size_t>(i)]);
-  if (by < 0) std::reverse(taken.begin(), taken.end());
-  return taken;
+  return value.is_string() ? JinjaValue(std::move(text)) : list;
 }
 
 JinjaValue jinja_range(const JinjaArguments& arguments, JinjaWork& work) {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "text/jinja_syntax.h"
+#include "text/jinja.h"
 
 namespace roformer {
 namespace {

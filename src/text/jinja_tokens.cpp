@@ -1,4 +1,4 @@
-#include "text/jinja_syntax.h"
+#include "text/jinja.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 #include "text/piece_trie.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/random.h"
@@ -11,6 +12,11 @@ std::size_t TrieEdges::slot(std::uint64_t key) const {
   std::size_t at = mix(key) & mask;
   while (edges_[at].child != 0 && edges_[at].key != key) at = (at + 1) & mask;
   return at;
+}
+
+void TrieEdges::clear() {
+  std::ranges::fill(edges_, Edge{});
+  nodes_ = 1;
 }
 
 std::uint32_t TrieEdges::add_child(std::uint32_t node, char32_t symbol) {

@@ -1,5 +1,5 @@
-// Tries of byte strings and of words. All edges of a trie lie in one open-addressed table, so that
-// a step costs one probe.
+// Tries of byte strings, words and n-grams. All edges of a trie are in one open-addressed table, so
+// that a step costs one probe.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@ namespace roformer {
 // The nodes of a trie: numbers from 0, the root, on.
 class TrieEdges {
  public:
-  // The child of the node by the symbol (below 2^21); 0: there is none.
+  // The child of the node by the symbol; 0: there is none.
   std::uint32_t child(std::uint32_t node, char32_t symbol) const {
     return edges_[slot(key_of(node, symbol))].child;
   }
   std::uint32_t add_child(std::uint32_t node, char32_t symbol);
   std::size_t nodes() const { return nodes_; }
+  void clear();  // keeps its memory
 
  private:
   struct Edge {
@@ -27,7 +28,7 @@ class TrieEdges {
   std::size_t nodes_ = 1;
 
   static std::uint64_t key_of(std::uint32_t node, char32_t symbol) {
-    return static_cast<std::uint64_t>(node) << 21 | symbol;
+    return static_cast<std::uint64_t>(node) << 32 | symbol;
   }
   // Where the edge is, or where it would be put.
   std::size_t slot(std::uint64_t key) const;

@@ -1,6 +1,6 @@
-// Models of SentencePiece's library before it uses them. The library follows the model's table of
-// normalisation rules without checking where it leads, so a damaged or hostile model would make it
-// read outside of its memory; and it answers damage with a status, an exception of its own or one
+// Loads models of SentencePiece's library safely. The library follows the model's table of
+// normalisation rules without checking where it leads, so a damaged or hostile model could make it
+// read outside of its memory. It answers other damage with a status, an exception of its own or one
 // of the standard library.
 #pragma once
 

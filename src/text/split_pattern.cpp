@@ -63,7 +63,7 @@ struct PatternNode {
   std::vector<int> parts;  // choice: the alternatives; lookahead: the one inside
 };
 
-// What a pattern is compiled to; the matcher walks its nodes over a text.
+// A compiled pattern; the matcher walks its nodes over a text.
 struct SplitProgram {
   std::vector<PatternNode> nodes;
   std::vector<CharacterClass> sets;
@@ -102,9 +102,9 @@ bool CharacterClass::look_up(char32_t c) const {
   if (folded_) {
     c = static_cast<char32_t>(u_foldCase(static_cast<UChar32>(c), U_FOLD_CASE_DEFAULT));
   }
-  const auto behind = std::ranges::upper_bound(ranges_, c, {}, &Range::first);
+  const auto after = std::ranges::upper_bound(ranges_, c, {}, &Range::first);
   const bool inside =
-      (behind != ranges_.begin() && c <= std::prev(behind)->last) ||
+      (after != ranges_.begin() && c <= std::prev(after)->last) ||
       std::ranges::any_of(escapes_, [c](const auto& part) { return part.contains(c); });
   return inside != negated_;
 }
@@ -157,7 +157,7 @@ class PatternReader {
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw_failure(location_,
-                  fmt::format("splits text by {}, which has {}, nothing that is read here",
+                  fmt::format("splits text by {}, which has {}, and that is not read here",
                               printable(pattern_), what),
                   "classes, counts, groups, (?i:...) and lookahead are");
   }
@@ -168,7 +168,7 @@ class PatternReader {
     return true;
   }
   char32_t take_character() {
-    if (position_ >= pattern_.size()) refuse("an end that is not one");
+    if (position_ >= pattern_.size()) refuse("an end in the middle of a part");
     return next_code_point(pattern_, position_);
   }
   int add(PatternNode node) {
@@ -289,7 +289,7 @@ class PatternReader {
       node.most = most < 0 ? kAnyCount : most;
     }
     if (node.least < 0 || node.most < std::max(node.least, 1) || !take("}")) {
-      refuse("a count that is none");
+      refuse("a count without its numbers");
     }
   }
 
@@ -333,7 +333,7 @@ class PatternReader {
             take("\\") ? read_escape() : ClassPart{.first = 0, .last = take_character()};
         if (part.first > part.last || end.first > end.last || end.last < part.first ||
             part.negated || end.negated) {
-          refuse("a range that is none");
+          refuse("a range from a later to an earlier character");
         }
         part.last = end.last;
       }

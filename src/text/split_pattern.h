@@ -6,7 +6,7 @@
 // This is our own matcher because libraries were slower and know an older Unicode (14 in PCRE2
 // 10.42, 15 in ICU 72, 16 here), so that each \p{..} and \s would have to be rewritten before they
 // see it. With such rewriting the patterns of GPT-2, Llama 3, Qwen 2, o200k and DeepSeek gave the
-// same pieces over 2.7 MB of 300 blocks of Unicode; ICU took 1.7 to 2.1 times as long as this file,
+// same pieces for 2.7 MB of text in all scripts; ICU took 1.7 to 2.1 times as long as this file,
 // PCRE2 5 to 18 times, and its just-in-time compiler 0.8 to 2.6 times.
 #pragma once
 
@@ -22,8 +22,8 @@ struct SplitProgram;
 
 class SplitPattern {
  public:
-  // Throws Error (failure, `location`) for what is no such pattern and for one that matches nothing
-  // between two characters.
+  // Throws Error (failure, `location`) for any other text, and for a pattern that matches the empty
+  // text.
   SplitPattern(std::string_view pattern, const std::string& location);
   ~SplitPattern();
   SplitPattern(SplitPattern&&) noexcept;
@@ -35,7 +35,7 @@ class SplitPattern {
   // The first match in valid UTF-8 from `position` on; `begin` is the text's size where there is
   // none. `effort` counts down, and Error (failure) ends a pattern that backtracks without end.
   Match find(std::string_view text, std::size_t position, std::int64_t& effort) const;
-  // What finding all matches in a text of so many bytes may take.
+  // The effort that finding all matches in a text of so many bytes may take.
   static std::int64_t effort_for(std::size_t bytes);
 
  private:

@@ -123,7 +123,7 @@ std::vector<std::int64_t> text_ends(const Tokenizer& tokenizer,
                                     const std::vector<std::int64_t>& named);
 
 // Opens a model or vocabulary file, or a folder that save_tokenizer wrote; kind `automatic` looks
-// at the contents. Throws Error naming the file and what it is when it is no tokenizer.
+// at the contents. Throws Error naming a file that is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 
 // Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, where there is

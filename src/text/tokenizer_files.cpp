@@ -163,7 +163,7 @@ bool is_in_folder(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// The file of the folder that can be opened as a tokenizer by itself; empty where there is none.
+// The file of the folder that can be opened as a tokenizer by itself, or nothing.
 std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();

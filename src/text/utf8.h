@@ -29,7 +29,7 @@ bool is_valid_utf8(std::string_view text);
 // True when no byte is above 127.
 bool is_ascii(std::string_view text);
 
-// Of valid text, in code points.
+// The code points of valid text.
 std::uint64_t count_characters(std::string_view text);
 
 void append_utf8(std::string& text, char32_t code_point);

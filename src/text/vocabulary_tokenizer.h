@@ -1,5 +1,5 @@
-// What tokenizers with a vocabulary share: the contents of their file, their pieces with the
-// special ones among them, text that is made valid before it is split, and the JSON that this
+// The common part of tokenizers with a vocabulary: the contents of their file, their pieces with
+// the special ones among them, text that is made valid before it is split, and the JSON that this
 // program keeps its own vocabularies in.
 #pragma once
 
@@ -36,7 +36,7 @@ class VocabularyTokenizer : public Tokenizer {
   VocabularyTokenizer(TokenizerKind kind, std::string contents)
       : kind_(kind), contents_(std::move(contents)) {}
 
-  // Of valid UTF-8; `names` says what the name of a special token in it is.
+  // Appends the ids of valid UTF-8; `names` says how the name of a special token in it is read.
   virtual void encode_text(std::string_view text, SpecialNames names,
                            std::vector<TokenId>& ids) const = 0;
   std::size_t index_of(TokenId id) const {
@@ -51,7 +51,7 @@ class VocabularyTokenizer : public Tokenizer {
 
 // True when the contents begin as a file of this format, {"format": FORMAT, ...}.
 bool is_vocabulary_json(std::string_view contents, std::string_view format);
-// The object. Throws Error (failure, `location`) for what is not JSON of this format, version 1.
+// Parses it. Throws Error (failure, `location`) for anything but JSON of this format, version 1.
 nlohmann::json parse_vocabulary_json(std::string_view contents, std::string_view format,
                                      const std::string& location);
 

@@ -17,7 +17,7 @@ bool is_ascii_word(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// The characters that jieba looks for words in; every other one stands alone.
+// The characters that jieba looks for words in; every other one is a word by itself.
 bool is_block_character(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FD5) || is_ascii_word(c) || c == '+' || c == '#' || c == '&' ||
          c == '.' || c == '_' || c == '%' || c == '-';

@@ -17,7 +17,7 @@ namespace roformer {
 
 inline constexpr std::string_view kContinuation = "##";
 
-// What a WordPiece tokenizer is made of. BERT's two ways, cased and uncased, are a vocab.txt; a
+// The contents of a WordPiece tokenizer. BERT's two ways, cased and uncased, are a vocab.txt; a
 // model that cuts text in another way, or has added tokens, is kept as one file of JSON
 // (wordpiece.json).
 struct WordPieceModel {
@@ -50,7 +50,7 @@ struct WordPieceOptions {
 // Throws Error when the contents are not a vocabulary.
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options);
 
-// What a tokenizer of kind `wordpiece` is made of, for folders of other programs.
+// The contents of a tokenizer of kind `wordpiece`, for folders of other programs.
 WordPieceModel wordpiece_model(const Tokenizer& tokenizer);
 
 }  // namespace roformer

@@ -10,7 +10,7 @@
 #include "analysis/attention_record.h"
 #include "base/random.h"
 #include "catch.h"
-#include "metrics/clustered_mean.h"
+#include "metrics/statistics.h"
 
 using namespace roformer;
 

@@ -41,6 +41,9 @@ TEST_CASE("a text is cut to the columns that there are") {
   CHECK(cut_to_columns("äöüß", 4) == "äöüß");
   CHECK(cut_to_columns("12", 1) == "…");
   CHECK(cut_to_columns("12", 0).empty());
+  CHECK(cut_to_columns("旋转位置", 5) == "旋转…");
+  CHECK(cut_to_columns("旋转位置", 8) == "旋转位置");
+  CHECK(columns_of("e\xcc\x81") == 1);
 }
 
 TEST_CASE("a text is broken at blanks into lines that fit") {

@@ -1,4 +1,3 @@
-#include "metrics/clustered_mean.h"
 
 #include <cmath>
 #include <vector>

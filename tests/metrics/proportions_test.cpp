@@ -1,5 +1,5 @@
 // Against statsmodels 0.15: proportion_confint(method="wilson") and mcnemar(exact=True).
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 
 #include "catch.h"
 

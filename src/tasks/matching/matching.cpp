@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/progress.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 #include "tasks/answer_comparison.h"
 #include "tasks/matching/matching_task.h"
 #include "tasks/stored_data.h"

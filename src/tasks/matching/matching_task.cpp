@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/triplet_maker.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 #include "tasks/classification/glue_figures.h"
 #include "tasks/classifier.h"
 #include "tasks/data_record.h"

@@ -15,7 +15,7 @@
 #include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 #include "tasks/answer_comparison.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
