@@ -10,6 +10,7 @@
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 
@@ -99,11 +100,6 @@ inline constexpr double kSmallDenominator = 0.01;
 
 class DenominatorCheck {
  public:
-  DenominatorCheck();
-  ~DenominatorCheck();
-  DenominatorCheck(const DenominatorCheck&) = delete;
-  DenominatorCheck& operator=(const DenominatorCheck&) = delete;
-
   // Waits for the device.
   DenominatorFigures figures() const;
 
@@ -113,8 +109,8 @@ class DenominatorCheck {
   static void look(const at::Tensor& denominator, const at::Tensor& bound);
 
  private:
-  static thread_local DenominatorCheck* present_;
-  DenominatorCheck* outer_;
+  static inline constinit thread_local DenominatorCheck* present_ = nullptr;
+  Scoped<DenominatorCheck*> scope_{present_, this};
   at::Tensor count_, small_, least_;  // of one number, on the device; undefined: none yet
 };
 

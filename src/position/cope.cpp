@@ -17,14 +17,11 @@ namespace {
 
 class Cope : public PositionScheme {
  public:
-  explicit Cope(const SchemeInputs& in) : settings_(in.settings.of<CopeSettings>()) {
-    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
-      tables_.push_back(in.parameters.add({.name = layer_parameter(layer, "table"),
-                                           .shape = {settings_.positions, in.shape.head_width},
-                                           .initial = zeros(),
-                                           .depth = static_cast<int>(layer) + 1}));
-    }
-  }
+  explicit Cope(const SchemeInputs& in)
+      : settings_(in.settings.of<CopeSettings>()),
+        tables_(add_layer_parameters(in, {.name = "table",
+                                          .shape = {settings_.positions, in.shape.head_width},
+                                          .initial = zeros()})) {}
 
   SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {

@@ -84,11 +84,11 @@ class Dape : public PositionScheme {
     const auto add = [&](const char* name, std::vector<std::int64_t> shape, std::int64_t inputs) {
       const double bound = 1 / std::sqrt(static_cast<double>(inputs));
       const bool weight = shape.size() > 1;
-      return in.parameters.add({.name = layer_parameter(layer, name),
-                                .shape = std::move(shape),
-                                .initial = uniform(-bound, bound),
-                                .decay = weight,
-                                .depth = static_cast<int>(layer) + 1});
+      return add_layer_parameter(in, layer,
+                                 {.name = name,
+                                  .shape = std::move(shape),
+                                  .initial = uniform(-bound, bound),
+                                  .decay = weight});
     };
     const auto shape = [&](std::int64_t from, std::int64_t to) {
       return taps == 1 ? std::vector<std::int64_t>{from, to}
@@ -102,12 +102,12 @@ class Dape : public PositionScheme {
     net.second_bias = add("second.bias", {heads}, taps * width);
     if (settings_.kind == DapeKind::kerple) {
       const auto add_kernel = [&](const char* name, double high) {
-        return in.parameters.add(
-            {.name = layer_parameter(layer, name),
+        return add_layer_parameter(
+            in, layer,
+            {.name = name,
              .shape = {heads},
              .initial = uniform(0, high),
              .decay = false,
-             .depth = static_cast<int>(layer) + 1,
              .constraint = [](at::Tensor& values) { values.clamp_(kLeastKernel); }});
       };
       result.r1 = add_kernel("r1", 2);

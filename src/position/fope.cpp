@@ -35,12 +35,12 @@ class Fope : public PositionScheme {
     };
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto add = [&](const char* name) {
-        return in.parameters.add({.name = layer_parameter(layer, name),
-                                  .shape = {heads, frequencies, pairs},
-                                  .initial = initial,
-                                  .decay = false,
-                                  .depth = static_cast<int>(layer) + 1,
-                                  .fixed = !settings_.trained});
+        return add_layer_parameter(in, layer,
+                                   {.name = name,
+                                    .shape = {heads, frequencies, pairs},
+                                    .initial = initial,
+                                    .decay = false,
+                                    .fixed = !settings_.trained});
       };
       const at::Tensor cosine = add("cosine");
       layers_.push_back({.cosine = cosine, .sine = add("sine")});

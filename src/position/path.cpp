@@ -86,11 +86,11 @@ class Path : public PositionScheme {
     const std::int64_t inner = heads * head_width_;
     const auto add = [&](const char* name, std::vector<std::int64_t> shape, Initializer initial) {
       const bool weight = shape.size() > 1;
-      return in.parameters.add({.name = layer_parameter(layer, name),
-                                .shape = std::move(shape),
-                                .initial = std::move(initial),
-                                .decay = weight,
-                                .depth = static_cast<int>(layer) + 1});
+      return add_layer_parameter(in, layer,
+                                 {.name = name,
+                                  .shape = std::move(shape),
+                                  .initial = std::move(initial),
+                                  .decay = weight});
     };
     Layer own;
     if (settings_.rank > 0) {

@@ -281,6 +281,10 @@ std::unique_ptr<PositionScheme> make_scheme(const SchemeInputs& inputs);
 
 // "layers.3.attention.position.NAME"
 std::string layer_parameter(std::int64_t layer, const std::string& name);
+// Adds a parameter of one layer; spec.name is NAME.
+at::Tensor add_layer_parameter(const SchemeInputs& in, std::int64_t layer, ParameterSpec spec);
+// One for each layer.
+std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const ParameterSpec& spec);
 
 // Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
 // registered ones.

@@ -73,13 +73,10 @@ class StickBreaking : public PositionScheme {
   explicit StickBreaking(const SchemeInputs& in)
       : settings_(in.settings.of<StickBreakingSettings>()) {
     if (settings_.remainder != StickRemainder::head_bias) return;
-    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
-      biases_.push_back(in.parameters.add({.name = layer_parameter(layer, "head_bias"),
-                                           .shape = {in.shape.heads, in.shape.head_width},
-                                           .initial = zeros(),
-                                           .decay = false,
-                                           .depth = static_cast<int>(layer) + 1}));
-    }
+    biases_ = add_layer_parameters(in, {.name = "head_bias",
+                                        .shape = {in.shape.heads, in.shape.head_width},
+                                        .initial = zeros(),
+                                        .decay = false});
   }
 
   SchemeCapabilities capabilities() const override { return {.weights = true}; }

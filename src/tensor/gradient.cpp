@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 namespace {
@@ -101,12 +102,8 @@ std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& tensors) {
 // What the body that runs on this thread borrows: noted in its first run, found in its second.
 class Loan {
  public:
-  Loan() : outer_(std::exchange(present_, this)) {}
-  explicit Loan(std::vector<at::Tensor> leaves)
-      : leaves_(std::move(leaves)), again_(true), outer_(std::exchange(present_, this)) {}
-  ~Loan() { present_ = outer_; }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
+  Loan() = default;
+  explicit Loan(std::vector<at::Tensor> leaves) : leaves_(std::move(leaves)), again_(true) {}
 
   static Loan* present() { return present_; }
 
@@ -127,12 +124,11 @@ class Loan {
   const std::vector<at::Tensor>& leaves() const { return leaves_; }
 
  private:
-  static thread_local Loan* present_;
+  static inline constinit thread_local Loan* present_ = nullptr;
+  Scoped<Loan*> scope_{present_, this};
   std::vector<at::Tensor> owned_, leaves_;
   bool again_ = false;
-  Loan* outer_;
 };
-thread_local Loan* Loan::present_ = nullptr;
 
 // The parameters that a body's outputs come from: the leaves of their graph but for the known ones.
 std::vector<at::Tensor> parameters_behind(const std::vector<at::Tensor>& outputs,

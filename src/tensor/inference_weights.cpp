@@ -178,12 +178,6 @@ const InferenceWeights* InferenceWeights::in_use() {
   return weights_in_use;
 }
 
-InferenceWeights::Use::Use(const InferenceWeights* weights) : before_(weights_in_use) {
-  weights_in_use = weights;
-}
-
-InferenceWeights::Use::~Use() {
-  weights_in_use = before_;
-}
+InferenceWeights::Use::Use(const InferenceWeights* weights) : scope_(weights_in_use, weights) {}
 
 }  // namespace roformer

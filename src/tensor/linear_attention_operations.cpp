@@ -31,13 +31,6 @@ struct TextHead {
   Operand<T> from(std::int64_t token) const { return {.data = at(token), .row = row}; }
 };
 
-// Calls function(T{}) for features in float or double.
-template <typename Function>
-void with_features(const at::Tensor& x, const Function& function) {
-  if (x.scalar_type() == at::kDouble) return function(double{});
-  function(float{});
-}
-
 at::Tensor with_dense_rows(const at::Tensor& x) {
   return x.stride(-1) == 1 ? x : x.contiguous();
 }
@@ -48,12 +41,19 @@ Operand<T> transposed(Operand<T> operand) {
   return operand;
 }
 
-// Calls function(batch, head) for every head of every text.
+// Calls function(rows) for every head of every text, in parallel: rows(tensor) is the TextHead of a
+// tensor in x's type, float or double.
 template <typename Function>
-void for_heads(const at::Tensor& x, const Function& function) {
-  const std::int64_t heads = x.size(1);
-  for_each_in_turn(
-      x.size(0) * heads, [&](std::int64_t i) { function(i / heads, i % heads); }, [] {});
+void for_text_heads(const at::Tensor& x, const Function& function) {
+  const auto run = [&](auto tag) {
+    using T = decltype(tag);
+    const std::int64_t heads = x.size(1);
+    const auto one = [&](std::int64_t i) {
+      function([&](const at::Tensor& y) { return TextHead<T>(y, i / heads, i % heads); });
+    };
+    for_each_in_turn(x.size(0) * heads, one, [] {});
+  };
+  x.scalar_type() == at::kDouble ? run(double{}) : run(float{});
 }
 
 // sums [rows of a, columns of b] = a b, or added to them.
@@ -134,14 +134,10 @@ Gradients product_gradients(const at::Tensor& query, const at::Tensor& key, cons
                             const at::Tensor& gradient) {
   const at::Tensor to_query = at::empty_like(query), to_key = at::empty_like(key),
                    to_value = at::empty_like(value);
-  with_features(query, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(query, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      const TextHead<T> q = rows(query), k = rows(key), v = rows(value), g = rows(gradient);
-      causal_sums<T>(g, v, k, rows(to_query), query.size(2));
-      key_and_value_gradients<T>(q, k, v, g, rows(to_key), rows(to_value), query.size(2));
-    });
+  for_text_heads(query, [&](const auto& rows) {
+    const auto q = rows(query), k = rows(key), v = rows(value), g = rows(gradient);
+    causal_sums(g, v, k, rows(to_query), query.size(2));
+    key_and_value_gradients(q, k, v, g, rows(to_key), rows(to_value), query.size(2));
   });
   return {to_query, to_key, to_value};
 }
@@ -223,13 +219,9 @@ void running_gradients(const TextHead<T>& a, const TextHead<T>& b, const TextHea
 Gradients denominator_gradients(const at::Tensor& query, const at::Tensor& key,
                                 const at::Tensor& gradient) {
   const at::Tensor to_query = at::empty_like(query), to_key = at::empty_like(key);
-  with_features(query, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(query, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      running_gradients<T>(rows(query), rows(key), rows(gradient), rows(to_query), rows(to_key),
-                           query.size(2));
-    });
+  for_text_heads(query, [&](const auto& rows) {
+    running_gradients(rows(query), rows(key), rows(gradient), rows(to_query), rows(to_key),
+                      query.size(2));
   });
   return {to_query, to_key};
 }
@@ -253,12 +245,8 @@ at::Tensor causal_products(const at::Tensor& query, const at::Tensor& key,
   const at::Tensor q = with_dense_rows(query.detach()), k = with_dense_rows(key.detach()),
                    v = with_dense_rows(value.detach());
   at::Tensor output = at::empty_like(v);
-  with_features(q, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(q, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      causal_sums<T>(rows(q), rows(k), rows(v), rows(output), q.size(2));
-    });
+  for_text_heads(q, [&](const auto& rows) {
+    causal_sums(rows(q), rows(k), rows(v), rows(output), q.size(2));
   });
   return recorder.finish(output, [=](const Gradients& gradients) -> Gradients {
     return product_gradients(q, k, v, with_dense_rows(gradients[0]));
@@ -271,13 +259,8 @@ at::Tensor causal_denominators(const at::Tensor& query, const at::Tensor& key) {
   GradientRecorder recorder("attention/causal_denominators", {query, key});
   const at::Tensor q = with_dense_rows(query.detach()), k = with_dense_rows(key.detach());
   at::Tensor output = at::empty({q.size(0), q.size(1), q.size(2), 1}, q.options());
-  with_features(q, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(q, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      running_products<T>(rows(q), rows(k), rows(output), q.size(2));
-    });
-  });
+  for_text_heads(
+      q, [&](const auto& rows) { running_products(rows(q), rows(k), rows(output), q.size(2)); });
   return recorder.finish(output, [=](const Gradients& gradients) -> Gradients {
     return denominator_gradients(q, k, with_dense_rows(gradients[0]));
   });

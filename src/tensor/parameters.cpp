@@ -21,19 +21,9 @@ thread_local const ParametersOnly::Told* told_only = nullptr;
 
 }  // namespace
 
-WithoutInitialValues::WithoutInitialValues()
-    : before_(std::exchange(without_initial_values, true)) {}
+WithoutInitialValues::WithoutInitialValues() : scope_(without_initial_values, true) {}
 
-WithoutInitialValues::~WithoutInitialValues() {
-  without_initial_values = before_;
-}
-
-ParametersOnly::ParametersOnly(Told told)
-    : told_(std::move(told)), before_(std::exchange(told_only, &told_)) {}
-
-ParametersOnly::~ParametersOnly() {
-  told_only = before_;
-}
+ParametersOnly::ParametersOnly(Told told) : told_(std::move(told)), scope_(told_only, &told_) {}
 
 Initializer zeros() {
   return constant(0);

@@ -25,13 +25,13 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 
-// Whether numbers begin at a multiple of so many bytes; null does.
+// Whether an address is a multiple of so many bytes; null is.
 bool aligned(const void* numbers, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(numbers) % bytes == 0;
 }
 
-// How many neighbouring columns a thread moves at once: 16 bytes, or four numbers, where rows,
-// tensors and their parameters, which are moved by 16 bytes, allow it; else one.
+// How many neighbouring columns a thread moves at once: 16 bytes or four numbers if the alignment
+// of rows, tensors and parameters allows it, else one. Parameters are always moved by 16 bytes.
 std::int64_t neighbours(std::int64_t columns, std::size_t size,
                         std::initializer_list<const void*> tensors,
                         std::initializer_list<const void*> parameters = {}) {
@@ -50,7 +50,7 @@ std::int64_t neighbours(std::int64_t columns, std::size_t size,
   return 1;
 }
 
-// Of a rotation: every part that a thread may have begins at a multiple.
+// The same for a rotation: every part that a thread may process must begin at a multiple.
 template <typename T>
 std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
   const std::int64_t half = work.rotary_width / 2, rest = work.width - work.rotary_width;
@@ -66,14 +66,14 @@ std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
   return vector;
 }
 
-constexpr std::int64_t kScratchBytes = 32 * 8;  // of the shared memory, for sums over a block
+constexpr std::int64_t kScratchBytes = 32 * 8;  // of shared memory, for sums over a block
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kThreads = 256;
-// Of an H100 and H200. What a kernel computes does not depend on how many there are.
+// Of an H100 and H200. Results do not depend on the actual number.
 constexpr std::int64_t kMultiprocessors = 132;
 
-// Threads over columns, and pieces of the rows below them: enough blocks for a large GPU, few
-// enough that sums over the pieces cost little. They depend on the shape alone, and so do the sums.
+// Threads over columns, and pieces of rows for each: enough blocks for a large GPU, but few enough
+// that summing the pieces is cheap. Only the shape decides them, so the sums do not vary.
 struct ColumnGrid {
   std::int64_t vector = 1;
   std::int64_t threads = kWarp;
@@ -126,7 +126,7 @@ void add_pieces(const std::vector<PieceSums<A>>& sums, at::Device device) {
          device);
 }
 
-// Of an activation, whose bias has so many columns.
+// The backward pass of an activation, whose bias has so many columns.
 template <typename T, typename Work>
 void backward_on_columns(const char* kernel, const Work& work, std::int64_t columns,
                          std::int64_t rows, at::Device device) {
@@ -145,14 +145,14 @@ void backward_on_columns(const char* kernel, const Work& work, std::int64_t colu
                 device);
 }
 
-// Threads over a row, of which each keeps its columns in registers: a warp, where these are few
-// enough then, else a block.
+// The threads of a row, each with its columns in registers: a warp if these are few enough, else a
+// block.
 struct RowGrid {
   std::int64_t vector = 1;
   std::int64_t owned = 1;  // groups of `vector` columns a thread
   bool warp = false;
   std::int64_t threads = 0;   // of a block
-  std::int64_t together = 1;  // rows that it has at once
+  std::int64_t together = 1;  // rows of a block at a time
 };
 
 RowGrid row_grid(std::int64_t columns, std::int64_t vector) {
@@ -252,8 +252,8 @@ void residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t r
   add_pieces<A>(all, device);
 }
 
-// Groups of threads go down the rows; where their number is a multiple of the positions, each finds
-// the same ones again and reads the tables once.
+// Groups of threads go down the rows. If their number is a multiple of the number of positions,
+// each group meets one position only and reads the tables once.
 template <typename T>
 void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at::Device device,
             kernels::Accumulate<T>* sums) {
@@ -269,7 +269,7 @@ void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at:
   const auto units = [&](const kernels::Rotate<T>& part) {
     return part.heads * (part.width - part.rotary_width / 2) / vector;
   };
-  // As many whole rows of the part that has the most to do as a block has threads for.
+  // A block takes as many whole rows of the largest part as it has threads for.
   std::int64_t most_units = 1;
   for (const kernels::Rotate<T>& part : parts) most_units = std::max(most_units, units(part));
   const std::int64_t threads =
