@@ -14,7 +14,7 @@
 #include "config/schemes/self_extend.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/xpos.h"
-#include "position/explicit_positions.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

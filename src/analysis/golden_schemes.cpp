@@ -4,7 +4,7 @@
 
 #include "analysis/golden_options.h"
 #include "base/error.h"
-#include "position/alibi.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 

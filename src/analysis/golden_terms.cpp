@@ -17,9 +17,7 @@
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
-#include "position/alibi.h"
-#include "position/fire.h"
-#include "position/sandwich.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

@@ -1,7 +1,7 @@
-// Attention over separate q, k and v: the general path (attention_path.h). It is used for schemes
+// Attention over separate q, k and v: the general path (AttentionPath). It is used for schemes
 // whose scores depend on the content, for decoding with a cache, attention dropout and log-n
 // scaling, and on CPUs for whatever tiled attention does not support. Scores are stored once and
-// become the probabilities in place, on CPUs for some queries at a time (query_parts.h).
+// become the probabilities in place, on CPUs for some queries at a time.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
 // Self-attention over a flat batch of tokens, by the fastest path that supports the scheme
-// (attention_path.h).
+// (AttentionPath).
 #pragma once
 
 #include <ATen/core/Tensor.h>

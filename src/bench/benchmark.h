@@ -42,7 +42,7 @@ struct BenchmarkRounds {
   // Whose time is told part by part, of those measured; recording it costs some microseconds an
   // operation.
   std::optional<c10::Device> profile = {};
-  std::string trace = "";  // of a profile on a GPU: the file (operation_profile.h)
+  std::string trace = "";  // of a profile on a GPU: the file (tensor/profile.h)
 };
 
 // Full training steps (batch, forward, backward, clipping, AdamW) of settings' model on random

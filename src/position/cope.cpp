@@ -1,11 +1,9 @@
 // Contextual position encoding (CoPE, Golovneva 2024): a position counts the keys whose gate is
 // open instead of all keys. Causal only. Section 14.
-#include "position/cope.h"
-
-#include "base/error.h"
 #include "config/schemes/cope.h"
+#include "base/error.h"
 #include "position/replaced_scores.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"

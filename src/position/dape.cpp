@@ -1,8 +1,6 @@
 // Data-adaptive positional encoding (DAPE, Zheng 2024, arXiv:2405.14722): a small network reads the
 // scores and the biases of all heads at a pair and adds to both; DAPE V2 (arXiv:2410.04798) reads
 // neighbouring keys too, by two convolutions. Section 20.
-#include "position/dape.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,12 +8,11 @@
 
 #include "base/error.h"
 #include "config/schemes/dape.h"
-#include "position/alibi.h"
 #include "position/constant_bias.h"
 #include "position/relative_index.h"
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"

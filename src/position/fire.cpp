@@ -1,12 +1,11 @@
 // FIRE (Li 2024, eq. 5): a small network maps the distance, as a share of the query's position on
 // a logarithmic scale, to a bias for each head; every layer has its own. Section 14.
-#include "position/fire.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/gradient.h"
 #include "tensor/on_device.h"

@@ -1,13 +1,11 @@
 // The Forgetting Transformer (FoX, Lin 2025, arXiv:2503.02130): each token has a gate for each
 // head, and a score falls by the logarithms of all gates between the key and the query. Gates that
 // do not depend on the token make it an ALiBi. Section 19.
-#include "position/fox.h"
-
 #include <cmath>
 
 #include "config/schemes/fox.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 

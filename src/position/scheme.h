@@ -151,13 +151,11 @@ struct SchemeCapabilities {
 };
 
 // A scheme overrides the hooks of its group and leaves the others alone:
-//   adds to the embeddings     embedding                                      sinusoidal, learned
-//   rotates queries and keys   rotation (or transformed)                      rope, xpos, fope
-//   biases the scores          bias, bias_at (by distance), running_sums      t5, alibi, kerple,
-//   fox rewrites the scores        scores, shared_parameters, changed_keys,       shaw, deberta,
-//   path
-//                              value_term
-//   replaces the softmax       weights, remainder_term                        stick_breaking
+//   adds to the embeddings     embedding                          (sinusoidal, learned)
+//   rotates queries and keys   rotation or transformed            (rope, xpos, fope)
+//   biases the scores          bias, bias_at, running_sums        (t5, alibi, kerple, fox)
+//   rewrites the scores        scores, changed_keys, value_term   (shaw, deberta, path)
+//   replaces the softmax       weights, remainder_term            (stick_breaking)
 // Every default means "nothing". A hook with a field in SchemeCapabilities is only called where
 // capabilities() sets that field.
 class PositionScheme {
@@ -285,9 +283,6 @@ std::string layer_parameter(std::int64_t layer, const std::string& name);
 at::Tensor add_layer_parameter(const SchemeInputs& in, std::int64_t layer, ParameterSpec spec);
 // One for each layer.
 std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const ParameterSpec& spec);
-
-// Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
-// registered ones.
 
 using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
 

@@ -1,12 +1,11 @@
 // Stick-breaking attention (Tan 2025, arXiv:2410.17980): from the nearest key on, each takes a
 // share of what is left, so that nearness needs no other position and no softmax. Section 23.
-#include "position/stick_breaking.h"
-
 #include <vector>
 
 #include "base/error.h"
 #include "config/schemes/stick_breaking.h"
 #include "position/replaced_scores.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"

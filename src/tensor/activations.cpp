@@ -26,7 +26,7 @@ kernels::Activation kernel_activation(ActivationKind kind) {
   return kernels::Activation::gelu;
 }
 
-// Adding zeros changes no number.
+// A missing bias is zeros, which change no number.
 at::Tensor bias_or_zeros(const at::Tensor& bias, const at::Tensor& x) {
   const at::ScalarType type = accumulate_type(x.scalar_type());
   return bias.defined() ? bias.detach().to(type).contiguous()
@@ -43,7 +43,7 @@ kernels::BiasActivation<T> work_on(const at::Tensor& input, const at::Tensor& bi
           .columns = input.size(-1)};
 }
 
-// `typed`: what the forward pass added, of the parameter `bias` or in its place.
+// `typed`: the bias that the forward pass added; `bias`: the parameter, or undefined.
 Gradients backward_of_gpu(const at::Tensor& input, const at::Tensor& typed, const at::Tensor& bias,
                           const at::Tensor& gradient, ActivationKind activation) {
   at::Tensor input_gradient = at::empty_like(input);
@@ -129,7 +129,7 @@ kernels::GatedActivation<T> gated_work(const at::Tensor& input, const at::Tensor
           .columns = input.size(1) / 2};
 }
 
-// `typed`: what the forward pass added, of the parameter `bias` or in its place.
+// `typed`: the bias that the forward pass added; `bias`: the parameter, or undefined.
 Gradients gated_backward(const at::Tensor& input, const at::Tensor& typed, const at::Tensor& bias,
                          const at::Tensor& gradient, ActivationKind activation, Form form) {
   at::Tensor input_gradient = at::empty_like(input);
@@ -157,7 +157,7 @@ Gradients gated_backward(const at::Tensor& input, const at::Tensor& typed, const
   return {input_gradient, to_bias};
 }
 
-// The same from LibTorch's operations, for devices without the loops.
+// Form::composed of gated_activation().
 at::Tensor composed_gate(const at::Tensor& x, const at::Tensor& bias, ActivationKind activation) {
   const at::Tensor biased = bias.defined() ? x + bias.to(x.scalar_type()) : x;
   const std::int64_t columns = x.size(1) / 2;

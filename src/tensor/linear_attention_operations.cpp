@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 32;  // queries that meet their own keys as a matrix
 
-// One head of one text in [B, H, L, C], whose columns lie side by side.
+// One head of one text in [B, H, L, C], with contiguous columns.
 template <typename T>
 struct TextHead {
   T* data = nullptr;
@@ -25,7 +25,7 @@ struct TextHead {
   TextHead(const at::Tensor& x, std::int64_t batch, std::int64_t head)
       : data(x.data_ptr<T>() + batch * x.stride(0) + head * x.stride(1)),
         row(x.size(2) == 1 ? x.size(3)
-                           : x.stride(2)),  // LibTorch leaves that of one row as it comes
+                           : x.stride(2)),  // LibTorch leaves the stride of one row open
         columns(x.size(3)) {}
   T* at(std::int64_t token) const { return data + token * row; }
   Operand<T> from(std::int64_t token) const { return {.data = at(token), .row = row}; }
@@ -64,7 +64,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const Operand<T>& a
       {.m = m, .n = n, .k = k, .a = a, .b = b, .product = sums, .product_row = row, .add = add});
 }
 
-// pairs [count, count] = a b^T where the key is not behind the query, else 0.
+// pairs [count, count] = a b^T, but 0 for keys after the query.
 template <typename T>
 Operand<T> causal_pairs(std::int64_t count, std::int64_t columns, const Operand<T>& a,
                         const Operand<T>& b, T* pairs) {
@@ -146,7 +146,7 @@ at::Tensor composed_products(const at::Tensor& query, const at::Tensor& key,
                              const at::Tensor& value) {
   const std::int64_t batch = query.size(0), heads = query.size(1), length = query.size(2);
   const std::int64_t chunk = std::min(kChunk, length), chunks = (length + chunk - 1) / chunk;
-  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros behind the end
+  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros after the end
     const std::int64_t missing = chunks * chunk - length;
     const at::Tensor whole = missing > 0 ? at::constant_pad_nd(x, {0, 0, 0, missing}) : x;
     return whole.reshape({batch, heads, chunks, chunk, x.size(-1)});
@@ -273,7 +273,7 @@ double input_scale(const at::Tensor& x) {
   return std::pow(static_cast<double>(x.size(-1)), -0.25);
 }
 
-// Of M y, by the kind of stabiliser; undefined for none.
+// The stabiliser of M y; undefined for none.
 at::Tensor stabilizer_of(const FavorInputs& in, const at::Tensor& projected) {
   switch (in.stabilizer) {
     case FavorStabilizer::none:
@@ -314,7 +314,7 @@ T* of_head(const at::Tensor& x, std::int64_t head) {
   return x.data_ptr<T>() + head * x.size(-2) * x.size(-1);
 }
 
-// M y becomes its features.
+// Replaces M y by its features.
 void exponentiate(const FavorInputs& in, const at::Tensor& x, const at::Tensor& stabilizer,
                   const at::Tensor& numbers) {
   const double scale = input_scale(x);
@@ -334,7 +334,7 @@ void exponentiate(const FavorInputs& in, const at::Tensor& x, const at::Tensor& 
   });
 }
 
-// The gradient of x. `scaled` is the matrix that x itself is multiplied with.
+// The gradient of x. `scaled` is the matrix that multiplies x itself.
 at::Tensor input_gradient(const at::Tensor& x, const at::Tensor& scaled, const at::Tensor& features,
                           double epsilon, const at::Tensor& gradient) {
   const double scale = input_scale(x);
