@@ -33,7 +33,7 @@ struct MaskedSoftmaxInputs {
 };
 
 // -> probabilities [B, H, Lq, Lk]; 0 where hidden, and in rows where everything is hidden. Their
-// gradient is overwritten in the backward pass: it must come from operations that make it anew.
+// gradient is overwritten in the backward pass: it must come from operations that allocate it.
 at::Tensor masked_softmax(const MaskedSoftmaxInputs& inputs);
 
 // Log-n scaling (Su, kexue.fm/archives/8823; bojone/rerope): scores grow with the logarithm of the

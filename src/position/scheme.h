@@ -106,11 +106,11 @@ enum class TokenSide { query, key };
 // What a key-value cache holds.
 enum class CachedKeys { rotated, unrotated };
 
-// What scores() does: nothing; changes q.k; computes all scores itself, so that q.k is not
-// computed.
+// Whether scores() does nothing, changes q.k, or computes all scores itself (q.k is then not
+// computed).
 enum class ContentScores { none, changed, own };
 
-// What a bias shared by all sequences of a batch depends on. It is computed once for the batch.
+// The dependences of a bias that all sequences of a batch share. It is computed once for the batch.
 struct BiasDependence {
   bool on_layer = false;   // false: all layers share one bias
   bool on_length = false;  // on the number of keys
@@ -242,8 +242,8 @@ class PositionScheme {
 
   // Token by token, [T, M] -> [T, H, F].
   virtual at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const { return {}; }
-  // What a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it stored
-  // before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
+  // Returns what a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it
+  // stored before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
   virtual at::Tensor cached_token_inputs(const at::Tensor& added, const at::Tensor& earlier) const {
     return added;
   }
@@ -286,7 +286,7 @@ std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const Param
 
 using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
 
-// Adds a scheme beside the built-in ones (a test's, say), whose definition is registered with
+// Adds a scheme from outside, such as a test's, whose definition is registered with
 // config/schemes/definition.h. The name must be new.
 void register_scheme(const std::string& name, SchemeFactory factory);
 

@@ -69,7 +69,7 @@ std::uint64_t peak_gpu_memory();
 // Memory of that GPU that no process uses, in bytes.
 std::uint64_t free_gpu_memory();
 
-// What gpu_support() finds with and without a driver: for tests.
+// The result of gpu_support() with and without a driver: for tests.
 GpuSupport open_gpu_libraries(bool has_driver);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// Rotating pairs of features by tables of cosines and sines: the one operation behind every rotary
-// scheme. The angles come from position/.
+// Rotates pairs of features by tables of cosines and sines, for every rotary scheme. The angles
+// come from position/.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -24,10 +24,10 @@ std::string print_formula_parameters(const std::vector<FormulaParameter>& parame
 FormulaNames formula_names(const FormulaSettings& settings);
 // The formula's text: the score if there is one, else the bias.
 const std::string& formula_text(const FormulaSettings& settings);
-// Those of an initial value.
+// The names that an initial value may use.
 FormulaNames initial_names();
 
-// Where an initial value is asked for. `index`: the index in a table.
+// The entry whose initial value is computed. `index`: in a table.
 struct ParameterEntry {
   std::int64_t head = 0, heads = 1, layer = 0, layers = 1, index = 0, size = 0;
 };

@@ -80,10 +80,10 @@ class BlasProducts {
 
   // products [count, seen] = rows . keys
   void with_keys(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_transposed(rows, count, behind(keys_, seen.skipped), seen.count, products);
+    with_transposed(rows, count, after(keys_, seen.skipped), seen.count, products);
   }
   void with_values(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_transposed(rows, count, behind(values_, seen.skipped), seen.count, products);
+    with_transposed(rows, count, after(values_, seen.skipped), seen.count, products);
   }
 
   // sums [count, D] = pairs . keys, in `to` if that has the sums' type, else in separate memory.
@@ -167,7 +167,7 @@ class BlasProducts {
       return {.data = memory(range.count * width_), .row = width_};
     }
   }
-  static Rows behind(Rows rows, std::int64_t skipped) {
+  static Rows after(Rows rows, std::int64_t skipped) {
     rows.data += skipped * rows.row;
     return rows;
   }
@@ -189,7 +189,7 @@ class BlasProducts {
                  .n = width_,
                  .k = seen.count,
                  .a = {.data = pairs, .row = seen.count},
-                 .b = behind(keys, seen.skipped),
+                 .b = after(keys, seen.skipped),
                  .product = sums.data,
                  .product_row = sums.row});
     return sums;
