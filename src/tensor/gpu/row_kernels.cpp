@@ -92,18 +92,6 @@ ColumnGrid column_grid(std::int64_t rows, std::int64_t columns, std::int64_t vec
   return grid;
 }
 
-template <typename T>
-void launch_on_columns(const char* kernel, const ColumnGrid& grid, std::vector<const void*> values,
-                       at::Device device) {
-  launch({.source = "activations",
-          .kernel = fmt::format("{}<{}, {}>", kernel, type_name<T>(), grid.vector),
-          .blocks_x = grid.blocks,
-          .blocks_y = grid.pieces,
-          .threads = grid.threads,
-          .values = std::move(values)},
-         device);
-}
-
 template <typename A>
 at::Tensor room_for_sums(at::IntArrayRef sizes, at::Device device) {
   const at::ScalarType type = std::is_same_v<A, double> ? at::kDouble : at::kFloat;
@@ -126,23 +114,34 @@ void add_pieces(const std::vector<PieceSums<A>>& sums, at::Device device) {
          device);
 }
 
-// The backward pass of an activation, whose bias has so many columns.
+template <typename T>
+const char* kernel_prefix(const kernels::BiasActivation<T>&) {
+  return "bias_activation";
+}
+template <typename T>
+const char* kernel_prefix(const kernels::GatedActivation<T>&) {
+  return "gated_activation";
+}
+template <typename T>
+std::int64_t bias_columns(const kernels::BiasActivation<T>& work) {
+  return work.columns;
+}
+template <typename T>
+std::int64_t bias_columns(const kernels::GatedActivation<T>& work) {
+  return 2 * work.columns;
+}
+
 template <typename T, typename Work>
-void backward_on_columns(const char* kernel, const Work& work, std::int64_t columns,
-                         std::int64_t rows, at::Device device) {
-  using A = kernels::Accumulate<T>;
-  const std::int64_t vector =
-      neighbours(work.columns, sizeof(T), {work.input, work.output, work.output_gradient});
-  const ColumnGrid grid = column_grid(rows, work.columns, vector);
-  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
-  A* const data = sums.template mutable_data_ptr<A>();
-  launch_on_columns<T>(kernel, grid, {&work, &rows, &data}, device);
-  add_pieces<A>({{.sums = data,
-                  .pieces = grid.pieces,
-                  .stride = columns,
-                  .columns = columns,
-                  .to = work.bias_gradient}},
-                device);
+void launch_on_columns(const char* pass, const Work& work, const ColumnGrid& grid,
+                       std::vector<const void*> values, at::Device device) {
+  launch({.source = "activations",
+          .kernel =
+              fmt::format("{}_{}<{}, {}>", kernel_prefix(work), pass, type_name<T>(), grid.vector),
+          .blocks_x = grid.blocks,
+          .blocks_y = grid.pieces,
+          .threads = grid.threads,
+          .values = std::move(values)},
+         device);
 }
 
 // The threads of a row, each with its columns in registers: a warp if these are few enough, else a
@@ -186,32 +185,29 @@ std::string row_kernel(const char* name, const RowGrid& grid) {
 
 }  // namespace
 
-template <typename T>
-void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                             at::Device device) {
+template <template <typename> typename Work, typename T>
+void activation_forward(const Work<T>& work, std::int64_t rows, at::Device device) {
   const std::int64_t vector = neighbours(work.columns, sizeof(T), {work.input, work.output});
-  launch_on_columns<T>("bias_activation_forward", column_grid(rows, work.columns, vector),
-                       {&work, &rows}, device);
+  launch_on_columns<T>("forward", work, column_grid(rows, work.columns, vector), {&work, &rows},
+                       device);
 }
 
-template <typename T>
-void bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                              at::Device device) {
-  backward_on_columns<T>("bias_activation_backward", work, work.columns, rows, device);
-}
-
-template <typename T>
-void gated_activation_forward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                              at::Device device) {
-  const std::int64_t vector = neighbours(work.columns, sizeof(T), {work.input, work.output});
-  launch_on_columns<T>("gated_activation_forward", column_grid(rows, work.columns, vector),
-                       {&work, &rows}, device);
-}
-
-template <typename T>
-void gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                               at::Device device) {
-  backward_on_columns<T>("gated_activation_backward", work, 2 * work.columns, rows, device);
+template <template <typename> typename Work, typename T>
+void activation_backward(const Work<T>& work, std::int64_t rows, at::Device device) {
+  using A = kernels::Accumulate<T>;
+  const std::int64_t columns = bias_columns(work),
+                     vector = neighbours(work.columns, sizeof(T),
+                                         {work.input, work.output, work.output_gradient});
+  const ColumnGrid grid = column_grid(rows, work.columns, vector);
+  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
+  A* const data = sums.template mutable_data_ptr<A>();
+  launch_on_columns<T>("backward", work, grid, {&work, &rows, &data}, device);
+  add_pieces<A>({{.sums = data,
+                  .pieces = grid.pieces,
+                  .stride = columns,
+                  .columns = columns,
+                  .to = work.bias_gradient}},
+                device);
 }
 
 template <typename T>
@@ -332,14 +328,10 @@ void cross_entropy(const CrossEntropyRows<T>& work, at::Device device) {
 }
 
 #define ROFORMER_FOR_TYPE(T)                                                                       \
-  template void bias_activation_forward(const kernels::BiasActivation<T>&, std::int64_t,           \
-                                        at::Device);                                               \
-  template void bias_activation_backward(const kernels::BiasActivation<T>&, std::int64_t,          \
-                                         at::Device);                                              \
-  template void gated_activation_forward(const kernels::GatedActivation<T>&, std::int64_t,         \
-                                         at::Device);                                              \
-  template void gated_activation_backward(const kernels::GatedActivation<T>&, std::int64_t,        \
-                                          at::Device);                                             \
+  template void activation_forward(const kernels::BiasActivation<T>&, std::int64_t, at::Device);   \
+  template void activation_forward(const kernels::GatedActivation<T>&, std::int64_t, at::Device);  \
+  template void activation_backward(const kernels::BiasActivation<T>&, std::int64_t, at::Device);  \
+  template void activation_backward(const kernels::GatedActivation<T>&, std::int64_t, at::Device); \
   template void residual_norm_forward(const kernels::ResidualNorm<T>&, std::int64_t, at::Device);  \
   template void residual_norm_backward(const kernels::ResidualNorm<T>&, std::int64_t, at::Device); \
   template void rotate(const std::vector<kernels::Rotate<T>>&, std::int64_t, at::Device,           \
