@@ -40,7 +40,6 @@ at::Tensor cached_self_attention(const SelfAttentionInputs& inputs, PositionSess
                                  AttentionCache& cache);
 
 // Chooses the implementation of an attention layer from its scheme's capabilities and the pass.
-
 enum class AttentionPath {
   packed,  // packed_attention: a GPU kernel over concatenated texts
   tiles,   // fused_attention: all texts at once, no score matrix in memory

@@ -28,7 +28,6 @@ std::int64_t pick(std::span<const Candidate> candidates, double uniform);
 
 // Rules by which the tokens of a text so far change the scores of the next one, as Hugging Face's
 // generate() has them (generation/logits_process.py).
-
 struct TokenRules {
   // Scores of tokens in the text are divided by it, or multiplied if negative (Keskar 2019, 4.1,
   // for scores of both signs); 1: no penalty.

@@ -23,7 +23,6 @@ class StepModel {
 };
 
 // Several step models of one vocabulary as one, with the mean of their probabilities.
-
 class Ensemble : public StepModel {
  public:
   explicit Ensemble(std::vector<std::unique_ptr<StepModel>> members);

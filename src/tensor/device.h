@@ -53,7 +53,6 @@ bool processor_has(const std::string& flag);
 
 // LibTorch's GPU half is opened at run time: one binary serves machines with and without a GPU, and
 // a start without one does not load libraries of a gigabyte.
-
 struct GpuSupport {
   bool usable = false;  // LibTorch sees at least one GPU
   std::string reason;   // why not; empty if usable
