@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "analysis/golden_options.h"
+#include "base/error.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/fope.h"
