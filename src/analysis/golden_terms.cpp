@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "analysis/golden_options.h"
+#include "base/error.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/deberta.h"
 #include "config/schemes/fire.h"
