@@ -20,11 +20,10 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/t5.h"
-#include "position/cope.h"
-#include "position/fope.h"
 #include "position/relative_index.h"
 #include "position/rope.h"
 #include "position/rotary_table.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

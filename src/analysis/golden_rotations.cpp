@@ -4,6 +4,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
+#include "analysis/golden_options.h"
 #include "base/error.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
@@ -14,7 +15,7 @@
 #include "config/schemes/self_extend.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/xpos.h"
-#include "position/explicit_positions.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "config/schema.h"
 #include "position/alibi.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

@@ -20,16 +20,11 @@
 #include "config/layer_map.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
-#include "position/alibi.h"
-#include "position/fope.h"
-#include "position/fox.h"
-#include "position/none.h"
 #include "position/relative_index.h"
-#include "position/remapped_distances.h"
 #include "position/rope.h"
 #include "position/rotary_table.h"
+#include "position/scheme_parts.h"
 #include "position/sinusoidal.h"
-#include "position/xpos.h"
 
 namespace roformer {
 namespace {

@@ -1,7 +1,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
+#include "analysis/golden_options.h"
 #include "analysis/golden_schemes.h"
+#include "base/error.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/dape.h"
@@ -21,9 +23,7 @@
 #include "config/schemes/t5.h"
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
-#include "position/alibi.h"
-#include "position/fire.h"
-#include "position/sandwich.h"
+#include "position/scheme_parts.h"
 
 namespace roformer {
 namespace {

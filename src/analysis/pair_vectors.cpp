@@ -43,10 +43,9 @@
 #include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
-#include "position/alibi.h"
 #include "position/relative_index.h"
-#include "position/remapped_distances.h"
 #include "position/rotary_table.h"
+#include "position/scheme_parts.h"
 #include "position/sinusoidal.h"
 
 namespace roformer {

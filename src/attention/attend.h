@@ -1,7 +1,7 @@
-// Attention over separate q, k and v: the general path (attention_path.h). It is used for schemes
+// Attention over separate q, k and v: the general path (AttentionPath). It is used for schemes
 // whose scores depend on the content, for decoding with a cache, attention dropout and log-n
 // scaling, and on CPUs for whatever tiled attention does not support. Scores are stored once and
-// become the probabilities in place, on CPUs for some queries at a time (query_parts.h).
+// become the probabilities in place, on CPUs for some queries at a time.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -54,10 +54,9 @@ KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& cont
 // Key and value as a cache stores them for this scheme: rotated at context.keys, or unrotated.
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 
-// Splits attention by queries: the scores of a part fit in a core's cache, and under causality keys
-// after the part's last query are never used.
-
-// Queries first .. first + count - 1 of a context, with the first `keys` of its keys.
+// Attention split by queries: the scores of a part fit in a core's cache, and under causality keys
+// after the part's last query are never used. Queries first .. first + count - 1 of a context, with
+// the first `keys` of its keys.
 struct QueryPart {
   std::int64_t first = 0, count = 0;
   std::int64_t keys = 0;
@@ -80,8 +79,7 @@ std::vector<at::Tensor> by_keys(const at::Tensor& x, const std::vector<QueryPart
 std::vector<at::Tensor> by_own_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
 
 // Sees each call of softmax self-attention in the layers that it asks for, and may replace the
-// output. `explain` uses it to record attention and to remove positions from a trained model.
-
+// output. analysis/ uses it to record attention and to remove positions from a trained model.
 class AttentionObserver {
  public:
   virtual ~AttentionObserver() = default;

@@ -1,5 +1,5 @@
-// Reorders the rows of a batch in place: beam search continues some rows several times and drops
-// others. Only rows that change are copied.
+// The cache of decoding: keys and values (or the sums of linear attention) of the tokens so far, in
+// rows that a search can reorder, duplicate and drop.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,6 +17,8 @@
 
 namespace roformer {
 
+// Reorders the rows of a batch in place: beam search continues some rows several times and drops
+// others. Only rows that change are copied.
 class RowMoves {
  public:
   // Row i of the result is row sources[i] of the `rows` there are.
@@ -46,7 +48,6 @@ class RowMoves {
 
 // The keys and values of each layer for the tokens decoded so far, so that one more token costs one
 // row of attention. Capacity doubles when full, so steps append in place.
-
 class KeyValueCache {
  public:
   // Appends keys and values [B, H, L, D] after the first `held`. Returns views
@@ -67,7 +68,6 @@ class KeyValueCache {
 // The cache of one stack's self-attention layers while decoding: keys and values, or the sums of
 // linear attention. All texts of a batch have the same length; they can be reordered, duplicated
 // and dropped.
-
 class AttentionCache {
  public:
   // Begins a step with tokens at these positions. Every layer then appends to the cache once.
@@ -112,14 +112,11 @@ class AttentionCache {
   std::vector<Linear> linear_;
 };
 
-// Drops cached keys that no later token can see: those outside the window of every layer, or those
-// between the first and the last tokens if a scheme sees only these. The cache then stays bounded
-// however long the text grows.
-
-// Drops from a softmax cache every key that the token at position `next` sees in no layer. Windows
-// and all schemes' masks guarantee that a key hidden from one token is hidden from all later ones.
-// Checking costs one row of masks, so it runs only when the cache has doubled: memory is at most
-// twice the visible keys (and at least 64 tokens).
+// Drops from a softmax cache every key that the token at position `next` sees in no layer (outside
+// all windows, say), so that the cache stays bounded however long the text grows. Windows and all
+// schemes' masks guarantee that a key hidden from one token is hidden from all later ones. Checking
+// costs one row of masks, so it runs only when the cache has doubled: memory is at most twice the
+// visible keys (and at least 64 tokens).
 void forget_hidden_keys(AttentionCache& cache, const PositionScheme& scheme,
                         std::span<const AttentionSettings> layers, std::int64_t next);
 

@@ -1,6 +1,6 @@
-// The two matrix products of explicit attention in the accumulating type: bfloat16 queries and keys
-// give float scores, and the gradient of the probabilities is float, too, so that neither the
-// softmax nor its gradient is computed from rounded numbers.
+// The operations of attention with an explicit matrix of scores. Its two matrix products
+// accumulate: bfloat16 queries and keys give float scores, and the gradient of the probabilities is
+// float too, so neither the softmax nor its gradient is computed from rounded numbers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,7 +25,6 @@ at::Tensor weighted_values(const at::Tensor& probabilities, const at::Tensor& va
 
 // The softmax of attention scores: bias, mask and normalisation in the scores' own memory, the
 // probabilities kept once for the backward pass.
-
 struct MaskedSoftmaxInputs {
   at::Tensor scores;  // [B, H, Lq, Lk], contiguous; overwritten
   at::Tensor bias;    // broadcastable to the scores, or undefined
@@ -33,7 +32,7 @@ struct MaskedSoftmaxInputs {
 };
 
 // -> probabilities [B, H, Lq, Lk]; 0 where hidden, and in rows where everything is hidden. Their
-// gradient is overwritten in the backward pass: it must come from operations that make it anew.
+// gradient is overwritten in the backward pass: it must come from operations that allocate it.
 at::Tensor masked_softmax(const MaskedSoftmaxInputs& inputs);
 
 // Log-n scaling (Su, kexue.fm/archives/8823; bojone/rerope): scores grow with the logarithm of the

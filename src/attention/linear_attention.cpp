@@ -13,16 +13,6 @@
 
 namespace roformer {
 
-thread_local DenominatorCheck* DenominatorCheck::present_ = nullptr;
-
-DenominatorCheck::DenominatorCheck() : outer_(present_) {
-  present_ = this;
-}
-
-DenominatorCheck::~DenominatorCheck() {
-  present_ = outer_;
-}
-
 void DenominatorCheck::look(const at::Tensor& denominator, const at::Tensor& bound) {
   if (present_ == nullptr) return;
   const at::Tensor shares = (denominator.detach() / bound.detach()).to(at::kFloat);

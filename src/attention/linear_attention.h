@@ -10,6 +10,7 @@
 
 #include "config/attention_settings.h"
 #include "position/scheme.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 
@@ -58,7 +59,6 @@ at::Tensor favor_matrix(std::int64_t features, std::int64_t head_width, std::uin
 // costs the same however long the text is. Results of earlier tokens are not updated. Recomputing
 // the whole text instead would use the FAVOR+ stabiliser of all its tokens, and with an epsilon the
 // results would differ slightly. B texts, H heads, F features, D head width.
-
 class LinearState {
  public:
   // Adds the tokens at inputs.context.queries and returns their attention output, [B, H, L, D]: the
@@ -84,7 +84,6 @@ class LinearState {
 // denominator is small only relative to its bound, |phi(q)| times the sum of |phi(k)|. If RoPE
 // rotates only the numerator (RoFormer eq. 19), the numerator can reach that bound: a denominator
 // at a hundredth of it lets the weights of a token sum to a hundred instead of one.
-
 struct DenominatorFigures {
   std::int64_t count = 0;
   std::int64_t small = 0;  // below kSmallDenominator of their bound
@@ -99,11 +98,6 @@ inline constexpr double kSmallDenominator = 0.01;
 
 class DenominatorCheck {
  public:
-  DenominatorCheck();
-  ~DenominatorCheck();
-  DenominatorCheck(const DenominatorCheck&) = delete;
-  DenominatorCheck& operator=(const DenominatorCheck&) = delete;
-
   // Waits for the device.
   DenominatorFigures figures() const;
 
@@ -113,8 +107,8 @@ class DenominatorCheck {
   static void look(const at::Tensor& denominator, const at::Tensor& bound);
 
  private:
-  static thread_local DenominatorCheck* present_;
-  DenominatorCheck* outer_;
+  static inline constinit thread_local DenominatorCheck* present_ = nullptr;
+  Scoped<DenominatorCheck*> scope_{present_, this};
   at::Tensor count_, small_, least_;  // of one number, on the device; undefined: none yet
 };
 

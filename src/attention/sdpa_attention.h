@@ -21,7 +21,6 @@ at::Tensor sdpa_attention(const SdpaInputs& in);
 // head and text (of a forget gate's logarithms, for instance). It processes blocks of queries,
 // forward and backward, and never stores an [L, L] matrix. On CPUs with only causal masking, tiles
 // are faster (tensor/tiled_attention.h).
-
 struct RunningSumInputs {
   at::Tensor query;  // [B, H, L, D], rotated
   at::Tensor key;    // [B, H, L, D], of the same tokens

@@ -1,5 +1,5 @@
 // Self-attention over a flat batch of tokens, by the fastest path that supports the scheme
-// (attention_path.h).
+// (AttentionPath).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -40,7 +40,6 @@ at::Tensor cached_self_attention(const SelfAttentionInputs& inputs, PositionSess
                                  AttentionCache& cache);
 
 // Chooses the implementation of an attention layer from its scheme's capabilities and the pass.
-
 enum class AttentionPath {
   packed,  // packed_attention: a GPU kernel over concatenated texts
   tiles,   // fused_attention: all texts at once, no score matrix in memory

@@ -96,7 +96,7 @@ struct BenchmarkRounds {
   std::int64_t warmup = 3;  // before them, not counted
   // The device of which a profile is made; recording it costs some microseconds for each operation.
   std::optional<c10::Device> profile = {};
-  std::string trace = "";  // of a profile on a GPU: the file (operation_profile.h)
+  std::string trace = "";  // of a profile on a GPU: the file (tensor/profile.h)
 };
 
 struct RoundTimes {

@@ -42,12 +42,12 @@ struct Sentence {
   std::vector<FinishedHypothesis> finished;  // best first, as many as the search compares with
 };
 
-// What may follow each row: the most probable ids and their log probabilities.
+// The most probable next ids of each row and their log probabilities.
 struct Followers {
   std::int64_t width = 0;
   at::Tensor ids, log_probabilities;  // [R, width] int64 and float, on the CPU
   at::Tensor logits, normalizers;     // [R, V] and [R], float, on the CPU
-  // What no search may choose has no logits there, but a text that is given may hold it.
+  // Excluded ids have no logits in `logits`, but a given prefix may contain them.
   std::vector<std::int64_t> excluded;
   at::Tensor excluded_logits;  // [R, excluded]
 
@@ -57,7 +57,7 @@ struct Followers {
   double log_probability(std::int64_t row, std::int64_t rank) const {
     return log_probabilities.const_data_ptr<float>()[row * width + rank];
   }
-  // Of any id.
+  // For any id.
   double log_probability_of(std::int64_t row, std::int64_t id) const {
     const auto found = std::ranges::find(excluded, id);
     const float logit =
@@ -102,7 +102,7 @@ Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary,
   RowTops tops = row_tops(logits, {.wanted = result.width,
                                    .excluded = vocabulary.excluded,
                                    .renormalize = vocabulary.renormalize});
-  // What a penalty took from log probabilities is lost to the text, not shared among the others.
+  // A penalty on log probabilities is not compensated by a new normalisation.
   if (of_probabilities && !vocabulary.renormalize) tops.normalizers.zero_();
   result.ids = tops.ids;
   result.log_probabilities = tops.values - tops.normalizers.unsqueeze(1);
@@ -290,10 +290,10 @@ class Search {
   void finish(Sentence& sentence, const Candidate& way, std::int64_t length) {
     const double score = length_penalized(way.total, length, settings_);
     auto& finished = sentence.finished;
-    const auto behind = std::ranges::find_if(
+    const auto place = std::ranges::find_if(
         finished, [&](const FinishedHypothesis& other) { return other.score < score; });
-    if (behind == finished.end() && std::ssize(finished) >= compared()) return;
-    finished.insert(behind, {.last = add_step(way), .log_probability = way.total, .score = score});
+    if (place == finished.end() && std::ssize(finished) >= compared()) return;
+    finished.insert(place, {.last = add_step(way), .log_probability = way.total, .score = score});
     if (std::ssize(finished) > compared()) finished.pop_back();
   }
 

@@ -21,7 +21,7 @@ struct BeamSettings {
   StoppingRule stopping = StoppingRule::exact;
 };
 
-// Of one sentence: its row of the model, where its text begins, and where it must end.
+// One sentence: the beginning of its text and its limits.
 struct BeamSentence {
   std::vector<std::int64_t> begin;   // ids that are given to the model first, not empty
   std::vector<std::int64_t> prefix;  // ids that the text must begin with; they count in the score
@@ -31,7 +31,7 @@ struct BeamSentence {
 struct BeamVocabulary {
   std::int64_t end = -1;               // the id that ends a text
   std::vector<std::int64_t> excluded;  // ids that are never chosen
-  std::int64_t size = 0;               // ids from here on stand for nothing; 0: all do
+  std::int64_t size = 0;               // ids from here on are unused; 0: all are used
   bool renormalize = false;            // what is excluded takes no share of the probability
   TokenRules rules;                    // what the text so far makes of the scores
   std::int64_t first = -1;             // every text without a prefix begins with it, at no cost

@@ -87,7 +87,6 @@ class EncoderDecoder {
 
 // A translator, step by step: the source is encoded once, and a step costs only its new tokens.
 // Rows begin as one for each source sentence; hypotheses of one sentence share its memory.
-
 class TranslationStep : public StepModel {
  public:
   // ids [S] int64 of the source sentences.

@@ -59,7 +59,7 @@ class Sampling {
     return floats.narrow(1, 0, vocabulary_.size).contiguous();
   }
 
-  // The logits behind the beginnings, a row for each sample.
+  // The logits after the beginnings, a row for each sample.
   at::Tensor begin(StepModel& model) {
     std::vector<std::int64_t> ids, rows;
     for (std::size_t i = 0; i < beginnings_.size(); ++i) {
@@ -77,7 +77,7 @@ class Sampling {
     return at::index_select(logits, 0, at::tensor(rows, at::kLong));
   }
 
-  // Continues every row by a token. Returns the rows that go on, whose ids are chosen_.
+  // Adds a token to every row. Returns the rows that continue, with their ids in chosen_.
   std::vector<std::int64_t> choose(const at::Tensor& logits) {
     const at::Tensor normalizers = at::logsumexp(logits, 1);
     const auto width = static_cast<std::size_t>(logits.size(1));

@@ -1,5 +1,5 @@
-// Texts drawn from a step model, token by token, several of each beginning side by side. Every
-// sample draws from a key of its own, so that what it becomes does not depend on its neighbours.
+// Texts drawn from a step model, token by token, with several samples of each beginning. Every
+// sample has its own random key, so it does not depend on its neighbours.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// Of one row of the model: where its texts begin and end, and the keys of its samples.
+// The beginning and limits of a row's texts, and the keys of its samples.
 struct SampledBeginning {
   BeamSentence text;
   std::vector<std::uint64_t> keys;  // not empty
@@ -35,15 +35,13 @@ std::vector<std::vector<Hypothesis>> sample_texts(StepModel& model,
                                                   const BeamVocabulary& vocabulary,
                                                   const SampleSettings& settings);
 
-// Text from a model, token by token: several samples of one prompt side by side.
-
 struct GenerationOptions {
   SamplingSettings sampling;
   std::int64_t tokens = 100;  // at most, after the prompt
   std::int64_t samples = 1;
   std::int64_t first_sample = 0;       // its number, where they are made in several calls
   std::uint64_t seed = 1;              // sample number i draws from (seed, i)
-  std::int64_t vocabulary = 0;         // ids from here on stand for nothing; 0: all do
+  std::int64_t vocabulary = 0;         // ids from here on are unused; 0: all are used
   std::vector<std::int64_t> excluded;  // ids that are never chosen
   std::vector<std::int64_t> ends;      // ids that end a text
   // Told of each token as it is chosen, the end excepted.

@@ -1,6 +1,4 @@
-// The head of a language model: BERT's (dense, activation, norm, then a decoder tied to the token
-// table, with a bias), or the decoder alone without a bias, as in today's causal models. It is only
-// applied to positions that have a loss; in a causal model these are all positions.
+// The heads of language models and classifiers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,6 +14,9 @@
 
 namespace roformer {
 
+// The head of a language model: BERT's (dense, activation, norm, then a decoder tied to the token
+// table, with a bias), or the decoder alone without a bias, as in today's causal models. It is only
+// applied to positions that have a loss; in a causal model these are all positions.
 class LanguageHead {
  public:
   LanguageHead(const TransformerStack& stack, ParameterStore& parameters);
@@ -42,7 +43,6 @@ class LanguageHead {
 // (dropout, dense, activation, dropout, output), ModernBERT's (dense, activation, norm, named like
 // the layers before the language head's decoder; dropout; classifier), and a linear one (dropout,
 // output). B sequences, M width, C outputs: one for each class, or a single score.
-
 struct ClassificationHeadSettings {
   ClassifierHead kind = ClassifierHead::bert;
   std::int64_t outputs = 2;

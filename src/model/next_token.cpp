@@ -28,10 +28,10 @@ at::Tensor NextToken::append(const at::Tensor& ids) {
   const at::Tensor added = ids.to(parts_.stack.embedding().table().device());
   const std::int64_t before = text_.defined() ? text_.size(1) : 0;
   if (keeps_text_) text_ = before > 0 ? at::cat({text_, added}, 1) : added;
-  const bool anew =
+  const bool rebuild =
       keeps_text_ && before > 0 && parts_.stack.requires_cache_rebuild(before, text_.size(1));
-  if (anew) forget();
-  const at::Tensor& input = cached_ && !anew ? added : text_;
+  if (rebuild) forget();
+  const at::Tensor& input = cached_ && !rebuild ? added : text_;
   const std::int64_t texts = input.size(0), length = input.size(1);
   const TokenLayout layout = TokenLayout::uniform(texts, length);
   return parts_.head.logits(

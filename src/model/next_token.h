@@ -1,6 +1,6 @@
-// A causal language model, step by step: a step costs only its new tokens. Without a cache the
-// whole text is computed anew, which is what a test compares with and what serves the rotations
-// that linear attention cannot keep (dynamic NTK's).
+// A causal language model, step by step: a step costs only its new tokens. Without a cache every
+// step recomputes the whole text: for tests, and for rotations that linear attention cannot cache
+// (dynamic NTK).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,13 +21,13 @@ class NextToken : public StepModel {
     const LanguageHead& head;
     Precision precision = Precision::fp32;  // fp32 or bf16
     CacheUse cache = CacheUse::automatic;
-    std::int64_t expected_length = 0;  // tokens that the texts may come to; 0: not known
+    std::int64_t expected_length = 0;  // the longest the texts may become; 0: unknown
   };
   explicit NextToken(Parts parts);
 
   at::Tensor append(const at::Tensor& ids) override;
   void reorder(std::span<const std::int64_t> rows) override;
-  // Tokens whose keys and values are held.
+  // The number of tokens whose keys and values are cached.
   std::int64_t remembered() const { return cache_.length(); }
 
  private:
@@ -35,7 +35,7 @@ class NextToken : public StepModel {
   bool cached_;
   bool keeps_text_;
   AttentionCache cache_;
-  at::Tensor text_;  // [B, L], where it may have to be read again
+  at::Tensor text_;  // [B, L], if it may have to be read again
 
   void forget();
 };

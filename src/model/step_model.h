@@ -1,5 +1,5 @@
-// What decoding knows of a model: that it goes on from the texts so far. Several texts of equal
-// length stand side by side as rows; a search moves, doubles and drops them.
+// The interface of decoding to a model, which continues texts. Texts of equal length are rows,
+// which a search moves, duplicates and drops.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,15 +15,14 @@ class StepModel {
  public:
   virtual ~StepModel() = default;
 
-  // Appends ids [B, L] int64, on any device, to the B texts and returns the logits of what follows,
-  // [B, V]. Throws Error (usage) beyond the positions of a learned table.
+  // Appends ids [B, L] int64, on any device, to the B texts and returns the logits of the next
+  // token, [B, V]. Throws Error (usage) beyond the positions of a learned table.
   virtual at::Tensor append(const at::Tensor& ids) = 0;
-  // Row i goes on from row rows[i]. Fewer rows than before are cheaper from then on.
+  // Row i continues the old row rows[i]. Later steps then cost as much as the new number of rows.
   virtual void reorder(std::span<const std::int64_t> rows) = 0;
 };
 
-// Several step models of one vocabulary as one: what follows has the mean of their probabilities.
-
+// Several step models of one vocabulary as one, with the mean of their probabilities.
 class Ensemble : public StepModel {
  public:
   explicit Ensemble(std::vector<std::unique_ptr<StepModel>> members);

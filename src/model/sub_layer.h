@@ -1,4 +1,5 @@
-// Linear maps and norms: the parameters that every layer consists of.
+// The parts of a layer: linear maps and norms, and the sub-layers (self-attention, attention to a
+// memory, feed-forward). T tokens, M width.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,10 +43,6 @@ struct Norm {
 Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size,
               const ModelSettings& model);
 
-// The parts of a layer: self-attention, attention to a memory, feed-forward. A sub-layer returns
-// the input of its output projection; the stack fuses that projection's bias, dropout and residual
-// with the following norm. T tokens, M width.
-
 // The inputs of a forward pass that all sub-layers share.
 struct StackPass {
   const TokenLayout& layout;
@@ -60,6 +57,8 @@ struct StackPass {
   AttentionObserver* observer = nullptr;
 };
 
+// A sub-layer returns the input of its output projection; the stack fuses that projection's bias,
+// dropout and residual with the following norm.
 class SubLayer {
  public:
   virtual ~SubLayer() = default;

@@ -1,14 +1,13 @@
 // Attention with linear biases (ALiBi, Press 2022): scores fall linearly with the distance, with a
 // slope for each head. Causal as published; symmetric or with slopes for each side in encoders
 // (the author's repository). Section 8.
-#include "position/alibi.h"
-
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 

@@ -1,11 +1,9 @@
 // Contextual position encoding (CoPE, Golovneva 2024): a position counts the keys whose gate is
 // open instead of all keys. Causal only. Section 14.
-#include "position/cope.h"
-
-#include "base/error.h"
 #include "config/schemes/cope.h"
+#include "base/error.h"
 #include "position/replaced_scores.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"
@@ -17,14 +15,11 @@ namespace {
 
 class Cope : public PositionScheme {
  public:
-  explicit Cope(const SchemeInputs& in) : settings_(in.settings.of<CopeSettings>()) {
-    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
-      tables_.push_back(in.parameters.add({.name = layer_parameter(layer, "table"),
-                                           .shape = {settings_.positions, in.shape.head_width},
-                                           .initial = zeros(),
-                                           .depth = static_cast<int>(layer) + 1}));
-    }
-  }
+  explicit Cope(const SchemeInputs& in)
+      : settings_(in.settings.of<CopeSettings>()),
+        tables_(add_layer_parameters(in, {.name = "table",
+                                          .shape = {settings_.positions, in.shape.head_width},
+                                          .initial = zeros()})) {}
 
   SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {

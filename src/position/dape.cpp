@@ -1,8 +1,6 @@
 // Data-adaptive positional encoding (DAPE, Zheng 2024, arXiv:2405.14722): a small network reads the
 // scores and the biases of all heads at a pair and adds to both; DAPE V2 (arXiv:2410.04798) reads
 // neighbouring keys too, by two convolutions. Section 20.
-#include "position/dape.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,12 +8,11 @@
 
 #include "base/error.h"
 #include "config/schemes/dape.h"
-#include "position/alibi.h"
 #include "position/constant_bias.h"
 #include "position/relative_index.h"
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"
@@ -84,11 +81,11 @@ class Dape : public PositionScheme {
     const auto add = [&](const char* name, std::vector<std::int64_t> shape, std::int64_t inputs) {
       const double bound = 1 / std::sqrt(static_cast<double>(inputs));
       const bool weight = shape.size() > 1;
-      return in.parameters.add({.name = layer_parameter(layer, name),
-                                .shape = std::move(shape),
-                                .initial = uniform(-bound, bound),
-                                .decay = weight,
-                                .depth = static_cast<int>(layer) + 1});
+      return add_layer_parameter(in, layer,
+                                 {.name = name,
+                                  .shape = std::move(shape),
+                                  .initial = uniform(-bound, bound),
+                                  .decay = weight});
     };
     const auto shape = [&](std::int64_t from, std::int64_t to) {
       return taps == 1 ? std::vector<std::int64_t>{from, to}
@@ -102,12 +99,12 @@ class Dape : public PositionScheme {
     net.second_bias = add("second.bias", {heads}, taps * width);
     if (settings_.kind == DapeKind::kerple) {
       const auto add_kernel = [&](const char* name, double high) {
-        return in.parameters.add(
-            {.name = layer_parameter(layer, name),
+        return add_layer_parameter(
+            in, layer,
+            {.name = name,
              .shape = {heads},
              .initial = uniform(0, high),
              .decay = false,
-             .depth = static_cast<int>(layer) + 1,
              .constraint = [](at::Tensor& values) { values.clamp_(kLeastKernel); }});
       };
       result.r1 = add_kernel("r1", 2);

@@ -34,10 +34,10 @@ class Deberta : public PositionScheme {
     for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
       const auto weight = [&](bool wanted, const char* name) {
         if (!wanted) return at::Tensor();
-        return in.parameters.add({.name = layer_parameter(layer, name),
-                                  .shape = {shape_.heads * shape_.head_width, shape_.width},
-                                  .initial = normal(0.02),
-                                  .depth = static_cast<int>(layer) + 1});
+        return add_layer_parameter(in, layer,
+                                   {.name = name,
+                                    .shape = {shape_.heads * shape_.head_width, shape_.width},
+                                    .initial = normal(0.02)});
       };
       projections_.push_back({.query_weight = weight(settings_.position_to_content, "query.weight"),
                               .key_weight = weight(settings_.content_to_position, "key.weight")});

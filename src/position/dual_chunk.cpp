@@ -1,20 +1,18 @@
-// Dual chunk attention (An 2024, arXiv:2402.17463): rotary positions that begin anew in each chunk
-// of the text. Queries stand further on for keys of the chunk before and of all earlier ones, so
-// that no distance passes the chunk's size. For models that were trained with rope. Section 27.
-#include "position/remapped_distances.h"
-
+// Dual chunk attention (An 2024, arXiv:2402.17463): rotary positions restart in each chunk of the
+// text. For keys of the previous chunk and of all earlier ones, queries have larger positions, so
+// that no distance exceeds the chunk's size. For models that were trained with rope. Section 27.
 #include <algorithm>
 #include <vector>
 
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 
 namespace roformer {
 namespace {
 
-// The position of query i for keys that are so many chunks before its own.
+// The position of query i for keys that many chunks before its own.
 std::int64_t query_position(std::int64_t i, std::int64_t chunks,
                             const DualChunkSettings& settings) {
   const std::int64_t period = settings.chunk - settings.local;

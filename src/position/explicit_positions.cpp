@@ -1,9 +1,7 @@
-// Positions drawn for each batch, under rotations, ALiBi, sinusoids or a learned table: randomized
-// positions (Ruoss 2023, arXiv:2305.16843), so that no later position is new; SHAPE (Kiyono 2021),
-// an offset for each sequence; CAPE (Likhomanenko 2021, arXiv:2106.03143), shifts and scales.
+// Positions drawn for each batch, for rotations, ALiBi, sinusoids or a learned table. Randomized
+// positions (Ruoss 2023, arXiv:2305.16843) make late positions familiar; SHAPE (Kiyono 2021) draws
+// an offset for each sequence; CAPE (Likhomanenko 2021, arXiv:2106.03143) shifts and scales.
 // Section 24.
-#include "position/explicit_positions.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "position/alibi.h"
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
+#include "position/scheme_parts.h"
 #include "position/sinusoidal.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
@@ -24,7 +22,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kPastShift = 0.5;  // noisy_alibi: of the distances on the left side alone
+constexpr double kPastShift = 0.5;  // noisy_alibi: subtracted from distances to the left
 
 class ExplicitPositions : public PositionScheme {
  public:
@@ -114,7 +112,7 @@ class ExplicitPositions : public PositionScheme {
   std::int64_t width_ = 0, training_length_ = 1;
   at::ScalarType type_ = at::kFloat;
   bool causal_ = false;
-  mutable std::list<Tables> recent_;  // a batch's are the same in all layers
+  mutable std::list<Tables> recent_;  // all layers use the same tables
 
   // max(p_i - p_j, 0), [B or 1, Lq, Lk].
   static at::Tensor past_distances(const AttentionContext& context) {
@@ -122,7 +120,7 @@ class ExplicitPositions : public PositionScheme {
         .clamp_min(0);
   }
 
-  // The drawn distance of each pair, whose positions are 0, r_1, r_2, ..: [1, Lq, Lk].
+  // The drawn distance of each pair, [1, Lq, Lk]: tokens n apart have the distance r_n, r_0 = 0.
   static at::Tensor drawn_distances(const AttentionContext& context) {
     const at::Tensor past = past_of_pairs(context);
     const at::Tensor drawn =
@@ -152,7 +150,7 @@ class ExplicitPositions : public PositionScheme {
     return recent_.front().tables;
   }
 
-  // Distances of noisy_alibi begin with that of a token to itself, 0.
+  // noisy_alibi draws distances, which begin with 0, a token's distance to itself.
   at::Tensor sample(std::int64_t count, std::uint64_t key) const {
     const bool distances = settings_.form == ExplicitForm::noisy_alibi;
     if (count > settings_.positions) {
@@ -167,10 +165,10 @@ class ExplicitPositions : public PositionScheme {
     return at::tensor(values, at::kDouble);
   }
 
-  // One draw for all sequences. Outside of training it is always the same, of as many positions as
-  // a text of the training's length has, or one that is to be written, so that what is read does
-  // not move what was read; a longer text has a draw of its own length, whatever texts are beside
-  // it, or goes on token by token where a cache holds what came before.
+  // In training, one draw for all sequences. Otherwise a fixed draw of as many positions as the
+  // training length or the expected text has, so that reading more tokens does not move earlier
+  // ones. A longer text has a draw of its own length, independent of its batch, or continues token
+  // by token after the cached ones.
   at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
@@ -182,14 +180,14 @@ class ExplicitPositions : public PositionScheme {
       std::vector<at::Tensor> own;
       for (const std::int64_t length : in.lengths) {
         const at::Tensor drawn = sample(std::max(length, training_length_), 0);
-        // Behind a shorter text stands nothing that is read.
+        // The positions after the end of a shorter text are never used.
         const at::Tensor index = at::clamp_max(at::arange(count, at::kLong), length - 1);
         own.push_back(at::index_select(drawn, 0, index));
       }
       return at::stack(own);
     }
     const double last = in.earlier.max().item<double>();
-    const bool table = settings_.form == ExplicitForm::learned;  // which has no row behind its last
+    const bool table = settings_.form == ExplicitForm::learned;
     if (table && last + static_cast<double>(count) >= static_cast<double>(settings_.positions)) {
       throw_usage("position.explicit_positions.positions",
                   fmt::format("the text has come to the last of {} positions", settings_.positions),
@@ -198,7 +196,7 @@ class ExplicitPositions : public PositionScheme {
     return (at::arange(1, count + 1, at::kDouble) + last).unsqueeze(0);
   }
 
-  // SHAPE: p_i = i + an offset of the sequence's own, in training.
+  // SHAPE: p_i = i + an offset of the sequence, in training.
   at::Tensor shifted(const DrawInputs& in) const {
     const at::Tensor counted = counted_positions(in);
     if (!in.training) return counted;
@@ -210,9 +208,9 @@ class ExplicitPositions : public PositionScheme {
     return counted + at::tensor(offsets, at::kDouble).unsqueeze(1);
   }
 
-  // CAPE: p_i = (i - middle + g + e_i) e^s, where g and s are the sequence's and e_i the token's; 0
-  // outside of training. The middle is the sequence's, or where each token sees only what precedes
-  // it that of a text of the training's length: a text's own is not known while it is written.
+  // CAPE: p_i = (i - middle + g + e_i) e^s, with g and s drawn for the sequence and e_i for the
+  // token; all are 0 outside of training. The middle is that of the sequence or, in causal models,
+  // which do not know a text's final length, that of the training length.
   at::Tensor augmented(const DrawInputs& in) const {
     const at::Tensor counted = counted_positions(in);
     if (causal_ && !in.training) return counted - middle_of(training_length_);
@@ -238,7 +236,7 @@ class ExplicitPositions : public PositionScheme {
 
   static double middle_of(std::int64_t length) { return static_cast<double>(length - 1) / 2; }
 
-  // 0, 1, 2, .., behind what is in the cache, [1, L].
+  // 0, 1, 2, .. after the tokens of the cache, [1, L].
   static at::Tensor counted_positions(const DrawInputs& in) {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;

@@ -1,12 +1,11 @@
 // FIRE (Li 2024, eq. 5): a small network maps the distance, as a share of the query's position on
 // a logarithmic scale, to a bias for each head; every layer has its own. Section 14.
-#include "position/fire.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/gradient.h"
 #include "tensor/on_device.h"
@@ -101,11 +100,9 @@ FireLayer add_layer(const SchemeInputs& in, std::int64_t index) {
   const FireSettings& settings = in.settings.of<FireSettings>();
   const auto add = [&](const std::string& name, std::vector<std::int64_t> shape,
                        Initializer initial, bool decay) {
-    return in.parameters.add({.name = layer_parameter(index, name),
-                              .shape = std::move(shape),
-                              .initial = std::move(initial),
-                              .decay = decay,
-                              .depth = static_cast<int>(index) + 1});
+    return add_layer_parameter(
+        in, index,
+        {.name = name, .shape = std::move(shape), .initial = std::move(initial), .decay = decay});
   };
   FireLayer layer{.slope = add("slope", {1}, constant(0.1), false),
                   .threshold = add("threshold", {1}, constant(1), false)};

@@ -1,14 +1,12 @@
 // Fourier position embedding (FoPE, Hua 2024, arXiv:2412.17739): a pair of features rotates by a
-// sum of many frequencies, whose coefficients each head and layer has of its own, fixed at random
-// or trained. Frequencies that the training never saw complete a rotation are left out. Section 21.
-#include "position/fope.h"
-
+// sum of many frequencies, with coefficients for each head and layer, fixed at random or trained.
+// Frequencies that complete no rotation within the training length are left out. Section 21.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/rotation.h"
 
@@ -35,12 +33,12 @@ class Fope : public PositionScheme {
     };
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto add = [&](const char* name) {
-        return in.parameters.add({.name = layer_parameter(layer, name),
-                                  .shape = {heads, frequencies, pairs},
-                                  .initial = initial,
-                                  .decay = false,
-                                  .depth = static_cast<int>(layer) + 1,
-                                  .fixed = !settings_.trained});
+        return add_layer_parameter(in, layer,
+                                   {.name = name,
+                                    .shape = {heads, frequencies, pairs},
+                                    .initial = initial,
+                                    .decay = false,
+                                    .fixed = !settings_.trained});
       };
       const at::Tensor cosine = add("cosine");
       layers_.push_back({.cosine = cosine, .sine = add("sine")});

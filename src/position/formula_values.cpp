@@ -60,9 +60,8 @@ struct TensorMath {
   }
 };
 
-// Positions of queries and keys as two tensors that broadcast. In a causal model a key behind its
-// query is hidden: it gets the value of the query's own, so that no formula needs to have one for
-// it.
+// Positions of queries and keys as two tensors that broadcast. In a causal model a key after its
+// query is hidden: it gets the query's own position, so that a formula need not be defined for it.
 std::pair<at::Tensor, at::Tensor> all_pairs(const AttentionContext& context) {
   const at::Tensor query = context.queries.tensor().to(at::kDouble).view({1, -1, 1});
   const at::Tensor key = context.keys.tensor().to(at::kDouble).view({1, 1, -1});
@@ -109,8 +108,8 @@ at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
   Operands operands{.context = context, .type = type, .score = score.to(type)};
   const Value value = evaluate(root_, operands);
   const at::Tensor result = value.as_tensor().to(score.scalar_type()).expand_as(score);
-  // The softmax works in the memory of the scores: not in what is kept, spread out or needed again
-  // by the backward pass.
+  // The softmax overwrites the scores, so they must not be cached, expanded or needed by the
+  // backward pass.
   const bool own = root_.uses.score && result.is_contiguous() && !keeps_result(root_.operation);
   return own ? result : result.clone(at::MemoryFormat::Contiguous);
 }
@@ -136,7 +135,7 @@ at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionCont
                    at::TensorOptions().dtype(context.type).device(context.device));
 }
 
-// At distances j - i, [R]: [1 or H, R] in context.type. Hidden keys as in all_pairs().
+// At distances j - i, [R]: [1 or H, R] in context.type. Hidden keys are treated as in all_pairs().
 at::Tensor FormulaEvaluator::of_distances(const FormulaNode& node, const AttentionContext& context,
                                           const at::Tensor& distances) const {
   const at::Tensor past = context.causal ? (-distances).clamp_min(0) : -distances;
@@ -188,14 +187,14 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
     return {.number = evaluate_formula(node, numbers_of(operands))};
   }
   const FormulaUses& uses = node.uses;
-  // With a score, what is of pairs alone is made as a bias is.
+  // Beside a score, a part of positions alone is computed like a bias.
   if (!operands.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
     const at::Tensor values = spread(node, operands.context);
     return {.tensor = node.type == FormulaType::boolean ? values != 0 : values};
   }
   const bool constant_part = !operands.exact && uses.constant() && uses.bound.empty();
   if (!constant_part) return operation(node, operands);
-  // In float64, then in the type of what it meets.
+  // In float64, then converted to the type of the other parts.
   const auto make = [&] {
     Operands exact{.context = operands.context,
                    .type = at::kDouble,
@@ -206,7 +205,7 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
     const at::Tensor tensor = value.as_tensor();
     return tensor.scalar_type() == at::kBool ? tensor : tensor.to(operands.type);
   };
-  // The root is kept where it has been spread.
+  // The root is cached by at_distances() and spread().
   if (&node == &root_) return {.tensor = make()};
   return {.tensor = kept(node, operands.context, operands.type, make)};
 }
@@ -319,8 +318,8 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) 
   return entries;
 }
 
-// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; at one of a sum's variable
-// beside a score, whose positions are spread, [1, 1 or H, Lq, Lk].
+// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; [1, 1 or H, Lq, Lk] if the
+// index uses a sum's variable beside a score.
 at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands) const {
   const at::Tensor table = numbers_[node.parameter].of(operands.context.layer).to(operands.type);
   const auto make = [&] { return index(node, operands); };

@@ -1,7 +1,7 @@
-// Values of a formula for all pairs of a query and a key at once, with gradients of its parameters.
-// Parts that use neither the score nor a trained parameter are made once, in float64, and kept for
-// the next call at the same positions; what depends on i - j alone is evaluated for the distances
-// that occur and then spread. H heads, Lq queries, Lk keys.
+// Evaluates a formula for all pairs of a query and a key at once, with gradients of its parameters.
+// Parts without the score and trained parameters are computed once, in float64, and cached for the
+// next call at the same positions. Parts that depend on i - j alone are evaluated for each distance
+// and then expanded to pairs. H heads, Lq queries, Lk keys.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,12 +17,12 @@
 
 namespace roformer {
 
-// The numbers of one parameter: of each layer, or the same for all.
+// The numbers of one parameter, for each layer or shared by all.
 struct FormulaNumbers {
   std::string name;
-  std::vector<at::Tensor> layers;  // [1 or H] or, of a table, [1 or H, size]; one or one a layer
+  std::vector<at::Tensor> layers;  // [1 or H]; a table [1 or H, size]; shared: one entry
   bool table = false;
-  bool clamped = false;  // an index beside the table means its nearest entry
+  bool clamped = false;  // an index outside the table means its nearest entry
 
   const at::Tensor& of(std::int64_t layer) const {
     return layers.size() == 1 ? layers[0] : layers[static_cast<std::size_t>(layer)];
@@ -35,11 +35,11 @@ class FormulaEvaluator {
 
   const FormulaNode& root() const { return root_; }
 
-  // A formula without `score`: [1, H, Lq, Lk] in context.type.
+  // For a formula without `score`: [1, H, Lq, Lk] in context.type.
   at::Tensor pairs(const AttentionContext& context) const;
-  // One that depends on i - j alone, at these distances j - i, float64 [R]: [H, R].
+  // For a formula that depends on i - j alone: at the distances j - i, float64 [R] -> [H, R].
   at::Tensor at_distances(const AttentionContext& context, const at::Tensor& distances) const;
-  // A formula with `score` [B, H, Lq, Lk]: of its shape and type.
+  // For a formula with `score` [B, H, Lq, Lk]: the same shape and type.
   at::Tensor scores(const AttentionContext& context, const at::Tensor& score) const;
 
  private:
@@ -50,11 +50,11 @@ class FormulaEvaluator {
 
     at::Tensor as_tensor() const;
   };
-  // What is evaluated where.
+  // The inputs of an evaluation.
   struct Operands {
     const AttentionContext& context;
-    at::ScalarType type;    // of trained numbers and of what is made of them
-    at::Tensor query, key;  // i and j, float64 on the CPU; undefined: to be spread where asked for
+    at::ScalarType type;    // of trained numbers and their functions
+    at::Tensor query, key;  // i and j, float64 on the CPU; undefined: spread() makes the values
     at::Tensor score;
     bool exact = false;  // inside a constant part
     std::map<std::string, double> sums;

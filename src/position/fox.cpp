@@ -1,13 +1,11 @@
 // The Forgetting Transformer (FoX, Lin 2025, arXiv:2503.02130): each token has a gate for each
 // head, and a score falls by the logarithms of all gates between the key and the query. Gates that
 // do not depend on the token make it an ALiBi. Section 19.
-#include "position/fox.h"
-
 #include <cmath>
 
 #include "config/schemes/fox.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 
@@ -24,22 +22,22 @@ class Fox : public PositionScheme {
       if (settings_.gates == ForgetGates::fixed) {
         gate.bias = at::tensor(biases, at::kDouble).to(in.shape.type);
       } else {
-        gate.bias = in.parameters.add(
-            {.name = layer_parameter(layer, "gate.bias"),
+        gate.bias = add_layer_parameter(
+            in, layer,
+            {.name = "gate.bias",
              .shape = {in.shape.heads},
              .initial = by_token() ? zeros() : Initializer([biases](auto values, Random&) {
                for (std::size_t h = 0; h < values.size(); ++h) {
                  values[h] = static_cast<float>(biases[h]);
                }
              }),
-             .decay = false,
-             .depth = static_cast<int>(layer) + 1});
+             .decay = false});
       }
       if (by_token()) {
-        gate.weight = in.parameters.add({.name = layer_parameter(layer, "gate.weight"),
-                                         .shape = {in.shape.heads, in.shape.width},
-                                         .initial = normal(0.02),
-                                         .depth = static_cast<int>(layer) + 1});
+        gate.weight = add_layer_parameter(in, layer,
+                                          {.name = "gate.weight",
+                                           .shape = {in.shape.heads, in.shape.width},
+                                           .initial = normal(0.02)});
       }
       gates_.push_back(gate);
     }

@@ -17,12 +17,12 @@ class Kerple : public PositionScheme {
     const bool power = variant_ == KerpleVariant::power;
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto add = [&](const char* name, double high, std::function<void(at::Tensor&)> limit) {
-        return in.parameters.add({.name = layer_parameter(layer, name),
-                                  .shape = {in.shape.heads},
-                                  .initial = uniform(0, high),
-                                  .decay = false,
-                                  .depth = static_cast<int>(layer) + 1,
-                                  .constraint = std::move(limit)});
+        return add_layer_parameter(in, layer,
+                                   {.name = name,
+                                    .shape = {in.shape.heads},
+                                    .initial = uniform(0, high),
+                                    .decay = false,
+                                    .constraint = std::move(limit)});
       };
       const auto at_least = [](at::Tensor& values) { values.clamp_(kLeast); };
       const auto exponent = [](at::Tensor& values) { values.clamp_(kLeast, 2); };

@@ -1,5 +1,5 @@
-// Another scheme in some of the layers: RoPE with every fourth layer without positions, say. Each
-// layer's attention asks the scheme of that layer and sees no other.
+// Different schemes in different layers: RoPE with every fourth layer without positions, say. Each
+// layer's attention only sees the scheme of that layer.
 
 #include <memory>
 #include <optional>
@@ -38,7 +38,7 @@ class Layers : public PositionScheme {
   SchemeCapabilities capabilities() const override {
     return {.draws_positions = that_draws() != nullptr};
   }
-  // At most one of them adds something or draws positions.
+  // At most one of the schemes adds to the embedding or draws positions.
   at::Tensor embedding(const Positions& positions) const override {
     for (const Part& part : parts_) {
       at::Tensor rows = part.scheme->embedding(positions);
@@ -68,7 +68,7 @@ class Layers : public PositionScheme {
   std::vector<const PositionScheme*> of_layer_;
 };
 
-// Not covered by the check of the settings: a stack with fewer layers than the model.
+// The check of the settings does not cover a stack with fewer layers than the model.
 std::vector<SchemePart> parts_of(const SchemeInputs& in) {
   try {
     return scheme_parts(in.settings, in.shape.layers);
@@ -89,8 +89,8 @@ std::unique_ptr<PositionScheme> make_layers(const SchemeInputs& in) {
   std::vector<Layers::Part> parts;
   const auto taken = std::make_shared<std::set<std::string>>();
   for (SchemePart& part : all) {
-    // What the scheme has for other layers is not in this model. Two schemes may call what they
-    // have for the model alike: then the later one's name says where it begins.
+    // The scheme's parameters for other layers do not exist in this model. If two schemes have the
+    // same name for a parameter of the model, the later one's name tells its first layer.
     const std::string beginning =
         "position." + part.position.scheme + "-" + std::to_string(part.layers.front()) + ".";
     const ParameterScope scope = in.parameters.renamed(

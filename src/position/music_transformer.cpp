@@ -20,13 +20,10 @@ class MusicTransformer : public PositionScheme {
       : length_(in.settings.of<MusicTransformerSettings>().length), causal_(in.shape.causal) {
     // Causal: the last row is distance 0. Else: the middle row.
     const std::int64_t rows = causal_ ? length_ : 2 * length_ - 1;
-    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
-      tables_.push_back(in.parameters.add(
-          {.name = layer_parameter(layer, "table"),
-           .shape = {in.shape.heads, rows, in.shape.head_width},
-           .initial = normal(1 / std::sqrt(static_cast<double>(in.shape.head_width))),
-           .depth = static_cast<int>(layer) + 1}));
-    }
+    tables_ = add_layer_parameters(
+        in, {.name = "table",
+             .shape = {in.shape.heads, rows, in.shape.head_width},
+             .initial = normal(1 / std::sqrt(static_cast<double>(in.shape.head_width)))});
   }
 
   SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }

@@ -1,12 +1,10 @@
-// No positions at all (NoPE): only a causal mask tells positions apart. Section 14; queries that
-// grow with the position, as in Llama 4's layers without rotations, section 28.
-#include "position/none.h"
-
+// No positions (NoPE): only a causal mask tells positions apart (section 14). Optionally queries
+// grow with the position, as in Llama 4's layers without rotations (section 28).
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 
@@ -17,7 +15,7 @@ class None : public PositionScheme {
  public:
   explicit None(const SchemeInputs& in) : settings_(in.settings.of<NoneSettings>()) {}
 
-  // By no angle: a factor is all that the tables hold.
+  // A rotation by the angle 0: the tables only hold factors.
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.attention_scale == 0) return std::nullopt;

@@ -25,7 +25,7 @@ AttentionContext OnePosition::moved(AttentionContext context) const {
 
 SchemeCapabilities OnePosition::capabilities() const {
   const SchemeCapabilities all = scheme_.capabilities();
-  // Asked of all queries at once: what a scheme is told of its tokens is not passed on.
+  // Hooks for caches and token inputs are not passed on.
   SchemeCapabilities capabilities{.value_term = all.value_term, .can_cache = false};
   if (plain()) return capabilities;
   capabilities.transform = all.transform;

@@ -1,18 +1,18 @@
-// Wraps a scheme and evaluates it as if all queries and keys had the same position, which shows its
-// attention without positions: all rotations are equal, and biases and content-position terms are
-// those of distance 0, so that only the content matters.
+// Wraps a scheme and evaluates it as if all queries and keys had the same position: all rotations
+// are equal, and biases and content-position terms are those of distance 0, so only the content
+// matters.
 #pragma once
 
 #include "position/scheme.h"
 
 namespace roformer {
 
-// Left out in each: running sums of gates and weights of the scheme's own, which count tokens by
-// their order (a softmax takes the weights' place). The mask stays: the context holds it.
+// All variants leave out running sums of gates and weights that replace the softmax, because both
+// count tokens by their order. The mask stays: the context holds it.
 enum class WithoutPositions {
-  as_they_stand,  // nothing else
-  one_position,   // and everything else is asked at position 0
-  plain_products  // and q.k is all there is: for schemes that count positions by the content
+  as_they_stand,  // positions stay
+  one_position,   // every position is 0
+  plain_products  // only q.k remains: for schemes that count positions by the content
 };
 
 class OnePosition : public PositionScheme {

@@ -1,15 +1,12 @@
-// PaTH (Yang 2025, arXiv:2505.16381): between a key and a query stand the matrices of all tokens
-// from one to the other, each the identity but for one direction that the token gives. With forget
-// gates, PaTH-FoX. Section 22.
-#include "position/path.h"
-
+// PaTH (Yang 2025, arXiv:2505.16381): the score of a query and a key multiplies the matrices of all
+// tokens between them, each the identity except along one direction that depends on the token. With
+// forget gates: PaTH-FoX. Section 22.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "config/schemes/path.h"
-#include "position/fox.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 
 namespace roformer {
@@ -31,8 +28,8 @@ class Path : public PositionScheme {
             .token_inputs = true,
             .token_inputs_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
   }
-  // Of each token and head: D numbers of w before the convolution, beta before its sigmoid, and the
-  // gate before its own.
+  // For each token and head: D numbers of w before the convolution, then beta and the gate before
+  // their sigmoids.
   at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const override {
     const Layer& own = layers_[static_cast<std::size_t>(layer)];
     at::Tensor x = input.to(own.beta.weight.scalar_type());
@@ -86,11 +83,11 @@ class Path : public PositionScheme {
     const std::int64_t inner = heads * head_width_;
     const auto add = [&](const char* name, std::vector<std::int64_t> shape, Initializer initial) {
       const bool weight = shape.size() > 1;
-      return in.parameters.add({.name = layer_parameter(layer, name),
-                                .shape = std::move(shape),
-                                .initial = std::move(initial),
-                                .decay = weight,
-                                .depth = static_cast<int>(layer) + 1});
+      return add_layer_parameter(in, layer,
+                                 {.name = name,
+                                  .shape = std::move(shape),
+                                  .initial = std::move(initial),
+                                  .decay = weight});
     };
     Layer own;
     if (settings_.rank > 0) {
@@ -112,7 +109,7 @@ class Path : public PositionScheme {
     layers_.push_back(std::move(own));
   }
 
-  // w and beta of the queries' tokens; the keys in front of them are settled.
+  // w and beta of the queries' tokens; the keys before them are settled.
   HouseholderInputs products_of(const AttentionContext& context) const {
     const at::Tensor& token_inputs = context.token_inputs;
     const std::int64_t count = context.queries.count(), settled = token_inputs.size(2) - count;
@@ -122,7 +119,7 @@ class Path : public PositionScheme {
     return {.w = direction / length, .beta = 2 * at::sigmoid(beta), .settled = settled};
   }
 
-  // silu of the convolution over the token and those in front of it, [B, H, count, D].
+  // silu of the convolution over the token and those before it, [B, H, count, D].
   at::Tensor directions(const AttentionContext& context, std::int64_t first,
                         std::int64_t count) const {
     const at::Tensor all = context.token_inputs.narrow(-1, 0, head_width_);

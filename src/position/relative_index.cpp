@@ -49,7 +49,7 @@ at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
 
 namespace {
 
-// How far a logarithm may miss a whole number that it should be.
+// The tolerance for logarithms that should be whole numbers.
 constexpr double kSlack = 1e-12;
 
 double log_ratio(std::int64_t x, std::int64_t from, std::int64_t to) {

@@ -1,4 +1,5 @@
-// From positions to the rows of a scheme's table: the index that relative_terms works with.
+// From pairs of positions to rows of a scheme's table: indices for tensor/relative_terms.h, buckets
+// of distances, and products with projected rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,9 +28,7 @@ at::Tensor distances_of(const DistanceRange& range);  // [count] float64
 at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
                             const std::function<at::Tensor(const at::Tensor&)>& values);
 
-// Buckets of distances: exact for near ones, logarithmic for far ones. Functions of the signed
-// distance key - query.
-
+// Buckets of the signed distance key - query: exact for near keys, logarithmic for far ones.
 struct DistanceBuckets {
   std::int64_t buckets = 32;
   std::int64_t max_distance = 128;
@@ -42,11 +41,10 @@ std::int64_t t5_bucket(std::int64_t distance, const DistanceBuckets& buckets);
 // logarithmic with its sign.
 std::int64_t deberta_bucket(std::int64_t past, std::int64_t buckets, std::int64_t max_position);
 
-// Products v . (W r) of vectors with table rows r that a layer projects. A decoding step has one
-// vector and a row for every token of the text; it computes (W^T v) . r instead, so that the table
-// is not projected again for every token.
-
-// The products are vectors . table: [B, H, L, D] and [H, R, D], or [B, H, L, M] and [1, R, M].
+// Products v . (W r) of vectors with table rows r that a layer projects. A decoding step, with one
+// vector and a row for every token of the text, computes (W^T v) . r instead of projecting the
+// whole table. The products are vectors . table: [B, H, L, D] and [H, R, D], or [B, H, L, M] and
+// [1, R, M].
 struct ProjectedRows {
   at::Tensor vectors;
   at::Tensor table;

@@ -1,5 +1,5 @@
-// Replaces the scores of some pairs by those of a second rotation of q and k. Schemes that remap
-// far distances use this.
+// Operations on the matrix of scores: replacing far scores by those of a second rotation of q and
+// k, and the rows that the loops of tensor/attention_kernels.h take.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,8 +23,6 @@ at::Tensor past_of_pairs(const AttentionContext& context);
 at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, const at::Tensor& key,
                           const at::Tensor& far_pairs,
                           std::optional<std::int64_t> most = std::nullopt);
-
-// Rows of scores in the form that the loops of score_kernels.h take.
 
 // Calls function(begin, end) over rows of scores [.., Lk] in parallel.
 template <typename Function>

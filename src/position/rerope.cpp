@@ -1,13 +1,11 @@
-// ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): rotary positions whose distances are cut at
-// a window, or grow slower beyond it. Near scores are RoPE's; far ones come from a second rotation
-// of the raw q and k. Section 11.
-#include "position/remapped_distances.h"
-
+// ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): rotary distances stop at a window, or grow
+// more slowly beyond it. Near scores are RoPE's; far ones come from a second rotation of the raw q
+// and k. Section 11.
 #include <cmath>
 
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 
 namespace roformer {

@@ -1,6 +1,6 @@
 // Rotary position embedding (RoFormer, Su 2021, eq. 12-16 and 34): pairs of features of q and k are
 // rotated by angles proportional to the position, so that scores depend on the distance. Section 9.
-// Frequency scalings for longer texts are rope_scaling.h's.
+// With the frequency scalings for longer texts (section 10).
 #include "position/rope.h"
 
 #include <algorithm>

@@ -1,12 +1,11 @@
 // Sandwich (Chi 2023): the inner products of sinusoidal embeddings as a bias, for each head with
 // its own coefficient H / (8h). Section 14. No parameters.
-#include "position/sandwich.h"
-
 #include <utility>
 #include <vector>
 
 #include "position/constant_bias.h"
 #include "position/rotary_table.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 

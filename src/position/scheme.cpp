@@ -47,6 +47,20 @@ std::string layer_parameter(std::int64_t layer, const std::string& name) {
   return "layers." + std::to_string(layer) + ".attention.position." + name;
 }
 
+at::Tensor add_layer_parameter(const SchemeInputs& in, std::int64_t layer, ParameterSpec spec) {
+  spec.name = layer_parameter(layer, spec.name);
+  spec.depth = static_cast<int>(layer) + 1;
+  return in.parameters.add(std::move(spec));
+}
+
+std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const ParameterSpec& spec) {
+  std::vector<at::Tensor> all;
+  for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
+    all.push_back(add_layer_parameter(in, layer, spec));
+  }
+  return all;
+}
+
 #define ROFORMER_DECLARE_SCHEME(name) \
   std::unique_ptr<PositionScheme> make_##name(const SchemeInputs&);
 ROFORMER_EACH_SCHEME(ROFORMER_DECLARE_SCHEME)

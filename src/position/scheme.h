@@ -106,11 +106,11 @@ enum class TokenSide { query, key };
 // What a key-value cache holds.
 enum class CachedKeys { rotated, unrotated };
 
-// What scores() does: nothing; changes q.k; computes all scores itself, so that q.k is not
-// computed.
+// Whether scores() does nothing, changes q.k, or computes all scores itself (q.k is then not
+// computed).
 enum class ContentScores { none, changed, own };
 
-// What a bias shared by all sequences of a batch depends on. It is computed once for the batch.
+// The dependences of a bias that all sequences of a batch share. It is computed once for the batch.
 struct BiasDependence {
   bool on_layer = false;   // false: all layers share one bias
   bool on_length = false;  // on the number of keys
@@ -166,13 +166,11 @@ struct FrequencyPicture {
 };
 
 // A scheme overrides the hooks of its group and leaves the others alone:
-//   adds to the embeddings     embedding                                      sinusoidal, learned
-//   rotates queries and keys   rotation (or transformed)                      rope, xpos, fope
-//   biases the scores          bias, bias_at (by distance), running_sums      t5, alibi, kerple,
-//   fox rewrites the scores        scores, shared_parameters, changed_keys,       shaw, deberta,
-//   path
-//                              value_term
-//   replaces the softmax       weights, remainder_term                        stick_breaking
+//   adds to the embeddings     embedding                          (sinusoidal, learned)
+//   rotates queries and keys   rotation or transformed            (rope, xpos, fope)
+//   biases the scores          bias, bias_at, running_sums        (t5, alibi, kerple, fox)
+//   rewrites the scores        scores, changed_keys, value_term   (shaw, deberta, path)
+//   replaces the softmax       weights, remainder_term            (stick_breaking)
 // Every default means "nothing". A hook with a field in SchemeCapabilities is only called where
 // capabilities() sets that field.
 class PositionScheme {
@@ -265,8 +263,8 @@ class PositionScheme {
 
   // Token by token, [T, M] -> [T, H, F].
   virtual at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const { return {}; }
-  // What a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it stored
-  // before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
+  // Returns what a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it
+  // stored before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
   virtual at::Tensor cached_token_inputs(const at::Tensor& added, const at::Tensor& earlier) const {
     return added;
   }
@@ -302,13 +300,14 @@ std::unique_ptr<PositionScheme> make_scheme(const SchemeInputs& inputs);
 
 // "layers.3.attention.position.NAME"
 std::string layer_parameter(std::int64_t layer, const std::string& name);
-
-// Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
-// registered ones.
+// Adds a parameter of one layer; spec.name is NAME.
+at::Tensor add_layer_parameter(const SchemeInputs& in, std::int64_t layer, ParameterSpec spec);
+// One for each layer.
+std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const ParameterSpec& spec);
 
 using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
 
-// Adds a scheme beside the built-in ones (a test's, say), whose definition is registered with
+// Adds a scheme from outside, such as a test's, whose definition is registered with
 // config/schemes/definition.h. The name must be new.
 void register_scheme(const std::string& name, SchemeFactory factory);
 

@@ -1,19 +1,17 @@
-// SelfExtend (Jin 2024, arXiv:2401.01325): rotary positions whose distances from a window on are
-// counted in groups of tokens, so that a text several times longer than those of the training stays
-// within the distances that the model knows. For models that were trained with rope. Section 25.
-#include "position/remapped_distances.h"
-
+// SelfExtend (Jin 2024, arXiv:2401.01325): beyond a window, rotary distances are counted in groups
+// of tokens, so that a text several times longer than in training stays within the trained
+// distances. For models that were trained with rope. Section 25.
 #include <vector>
 
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 
 namespace roformer {
 namespace {
 
-// W - W/G, by which far queries are moved so that distances go on from the window.
+// W - W/G: the shift of far queries that makes distances continue from the window.
 double group_shift(const SelfExtendSettings& settings) {
   const std::int64_t whole = settings.window / settings.group;
   const double share =

@@ -21,11 +21,11 @@ class Shaw : public RelativeVectors {
     const double deviation = 1 / std::sqrt(static_cast<double>(in.shape.head_width));
     for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
       const auto table = [&](const char* name) {
-        return in.parameters.add(
-            {.name = layer_parameter(layer, name),
+        return add_layer_parameter(
+            in, layer,
+            {.name = name,
              .shape = {settings.left + settings.right + 1, in.shape.head_width},
-             .initial = normal(deviation),
-             .depth = static_cast<int>(layer) + 1});
+             .initial = normal(deviation)});
       };
       tables_.push_back({.key = table("key")});
       if (settings.values) tables_.back().value = table("value");

@@ -1,12 +1,11 @@
 // Stick-breaking attention (Tan 2025, arXiv:2410.17980): from the nearest key on, each takes a
 // share of what is left, so that nearness needs no other position and no softmax. Section 23.
-#include "position/stick_breaking.h"
-
 #include <vector>
 
 #include "base/error.h"
 #include "config/schemes/stick_breaking.h"
 #include "position/replaced_scores.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"
@@ -73,13 +72,10 @@ class StickBreaking : public PositionScheme {
   explicit StickBreaking(const SchemeInputs& in)
       : settings_(in.settings.of<StickBreakingSettings>()) {
     if (settings_.remainder != StickRemainder::head_bias) return;
-    for (std::int64_t layer = 0; layer < in.shape.layers; ++layer) {
-      biases_.push_back(in.parameters.add({.name = layer_parameter(layer, "head_bias"),
-                                           .shape = {in.shape.heads, in.shape.head_width},
-                                           .initial = zeros(),
-                                           .decay = false,
-                                           .depth = static_cast<int>(layer) + 1}));
-    }
+    biases_ = add_layer_parameters(in, {.name = "head_bias",
+                                        .shape = {in.shape.heads, in.shape.head_width},
+                                        .initial = zeros(),
+                                        .decay = false});
   }
 
   SchemeCapabilities capabilities() const override { return {.weights = true}; }

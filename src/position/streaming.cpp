@@ -1,16 +1,13 @@
 // StreamingLLM (Xiao 2024, arXiv:2309.17453) and LM-Infinite (Han 2024, arXiv:2308.16137): a token
-// sees the first few tokens and the last ones, and counts its distance to the first as if those
-// between were not there, or as the window's. For models that were trained with rope or alibi.
+// sees the first few tokens and the last ones. It counts its distance to the first as if those
+// between did not exist, or as the window's size. For models that were trained with rope or alibi.
 // Section 26.
-#include "position/remapped_distances.h"
-
 #include <algorithm>
 #include <vector>
 
-#include "position/alibi.h"
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
 

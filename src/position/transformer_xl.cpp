@@ -87,8 +87,8 @@ class TransformerXl : public PositionScheme {
   mutable at::Tensor sinusoids_;  // [made_.count, M]
   mutable DistanceRange made_;
 
-  // R_{i-j} for the distances j - i of a range, [count, M]. They are kept from layer to layer and
-  // step to step; a text that is decoded asks for one more a token, and gets twice as many.
+  // R_{i-j} for the distances j - i of a range, [count, M], cached across layers and steps.
+  // Decoding needs one more for each token, so the cache doubles.
   at::Tensor distance_rows(const DistanceRange& range, const at::TensorOptions& options) const {
     std::int64_t least = made_.least, end = made_.least + made_.count;
     if (made_.count == 0) least = end = range.least;

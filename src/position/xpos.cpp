@@ -1,13 +1,11 @@
 // xPos (Sun 2022): rotary positions whose pairs also decay with the distance, growing in q and
 // shrinking in k; beyond the training length, at inference, a query sees its own block and the one
 // before (block-causal attention). Causal only. Section 11.
-#include "position/xpos.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "position/rotary_table.h"
-#include "position/scheme.h"
+#include "position/scheme_parts.h"
 #include "tensor/aten.h"
 
 namespace roformer {

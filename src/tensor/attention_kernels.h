@@ -1,7 +1,7 @@
-// The loops of attention between its matrix products, for CPUs: the softmax of rows of scores and
-// its slope. Compiled once per instruction set like the loops of kernels.h; nothing here knows
-// tensors or threads. M is the type in memory, T that of the products' operands (float for bfloat16
-// memory where the processor does not multiply bfloat16), A that of their sums.
+// The loops of attention on CPUs: between the matrix products of tiled attention, and over rows of
+// scores that a scheme changes. Compiled once for each instruction set, like the loops of
+// kernels.h. M is the type in memory, T that of the products' operands (float for bfloat16 memory
+// if the processor does not multiply bfloat16), A that of their sums.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace roformer::kernels {
 template <typename A>
 struct ScoreRows {
   A* scores = nullptr;        // [rows, columns], before scale and bias; overwritten
-  std::int64_t row = 0;       // stride between rows, also those of all that lies beside the scores
+  std::int64_t row = 0;       // stride between rows, also of the tensors that match the scores
   const A* bias = nullptr;    // of row 0, -infinity hides; or null
-  std::int64_t bias_row = 0;  // stride between its rows; 0: all have the same
+  std::int64_t bias_row = 0;  // stride between its rows; 0: all rows share one
   A scale = 1;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t padded = 0;     // columns and more: from visible(r) up to here they become 0
+  std::int64_t padded = 0;     // at least `columns`; columns visible(r) .. padded - 1 become 0
   std::int64_t first_row = 0;  // the position of row 0 among the columns
   bool causal = false;
 
@@ -35,8 +35,8 @@ struct Softmax {
   using A = Accumulate<T>;
   ScoreRows<A> rows;
   T* powers = nullptr;     // [rows, columns]: exp(score - largest); the scores where T is A
-  A* inverse = nullptr;    // [rows] 1 / sum of the powers; 0 where everything is hidden
-  A* logarithm = nullptr;  // [rows] log of the sum of exp(score); infinity where all is hidden
+  A* inverse = nullptr;    // [rows] 1 / sum of the powers; 0 if all columns are hidden
+  A* logarithm = nullptr;  // [rows] log of the sum of exp(score); infinity if all are hidden
 };
 
 // Recomputes the probabilities from their logarithm and makes the slope of the scores.
@@ -46,8 +46,8 @@ struct SoftmaxSlope {
   ScoreRows<A> rows;
   A* gradients = nullptr;        // [rows, columns]: of the probabilities; overwritten
   const A* logarithm = nullptr;  // [rows]
-  // [rows] sum of output * its gradient; null: of the probabilities times theirs, made here, which
-  // an output of few digits cannot give.
+  // [rows] sum of output * its gradient; null: the loop sums probabilities * their gradients, which
+  // is exact where the output is rounded.
   const A* shift = nullptr;
   A* bias_gradient = nullptr;  // of row 0: added to; or null
   std::int64_t bias_gradient_row = 0;
@@ -56,7 +56,7 @@ struct SoftmaxSlope {
   T* slopes = nullptr;  // times scale
 };
 
-// [rows, width] with a stride between rows on either side; factors scale the rows where given.
+// Copies [rows, width] between types and strides, each row times its factor.
 template <typename From, typename To>
 struct MovedRows {
   const From* from = nullptr;
@@ -65,11 +65,11 @@ struct MovedRows {
   std::int64_t to_row = 0;
   std::int64_t rows = 0;
   std::int64_t width = 0;
-  const Accumulate<From>* factors = nullptr;  // [rows]
+  const Accumulate<From>* factors = nullptr;  // [rows]; null: 1
 };
 
-// Rows of bfloat16, a stride between them, on their way to an operand of tile products
-// (tile_products.h). Rows up to `padded`, a multiple of 16, are filled with zeros.
+// Lays out rows of bfloat16 as an operand of tile products (products.h). Rows up to `padded`, a
+// multiple of 16, become zeros.
 struct PairedRows {
   const c10::BFloat16* from = nullptr;
   std::int64_t from_row = 0;
@@ -80,7 +80,7 @@ struct PairedRows {
   std::int64_t width = 0;  // a multiple of 32
 };
 
-// What lays out the operands and results of tile products, for widths that are multiples of 32.
+// The layouts of operands and results of tile products, for widths that are multiples of 32.
 struct PanelKernels {
   // [rows, width] -> [padded, to_row]
   void (*copy)(const PairedRows&);
@@ -107,23 +107,16 @@ struct AttentionKernels {
                        std::int64_t rows, std::int64_t width, A* sums);
 };
 
-// The loops of the best instruction set of this processor.
-template <typename M, typename T>
-const AttentionKernels<M, T>& attention_kernels();
-const PanelKernels& panel_kernels();
+// Loops over rows of scores: the softmax or stick-breaking, CoPE's positions and DAPE's network. A
+// is float or double. A row holds the scores of one query with all its keys.
 
-// The loops of schemes whose scores depend on the content, for CPUs: the softmax and what takes its
-// place, positions that are counted by gates, and a network across the heads. Compiled once per
-// instruction set like the loops of kernels.h; nothing here knows tensors or threads. A is float or
-// double. Pairs are rows of queries, with all their keys end to end.
-
-// The loops go through so many rows at once, each of which waits for a sum of its own.
+// Rows processed at once: each waits for its own running sum.
 inline constexpr std::int64_t kRowsTogether = 4;
 
 // Which keys the rows see.
 struct VisiblePairs {
   const bool* visible = nullptr;  // [rows, keys]; null: all
-  std::int64_t rows = 1;          // row r sees as row r % rows does
+  std::int64_t rows = 1;          // row r uses row r % rows
   std::int64_t keys = 0;
 
   const bool* of(std::int64_t row) const {
@@ -145,7 +138,7 @@ template <typename A>
 struct BreakSticks {
   A* scores = nullptr;     // [rows, keys], become the weights
   A* shares = nullptr;     // [rows, keys]: the sigmoids, 0 where hidden; null: not wanted
-  A* remainder = nullptr;  // [rows]: what the weights lack of 1
+  A* remainder = nullptr;  // [rows]: 1 minus the sum of the weights
   VisiblePairs pairs;
 };
 template <typename A>
@@ -158,8 +151,8 @@ struct StickSlopes {
   std::int64_t keys = 0;
 };
 
-// CoPE (Golovneva 2024): p_j = min(sum over m >= j of sigmoid(s_m), positions - 1); the row's
-// product with the vector of that position, interpolated, is added.
+// CoPE (Golovneva 2024): p_j = min(sum over m >= j of sigmoid(s_m), positions - 1). Adds the row's
+// product with the vector of that position, interpolated.
 template <typename A>
 struct ContextualScores {
   A* scores = nullptr;          // [rows, keys], changed in place
@@ -170,7 +163,7 @@ struct ContextualScores {
 };
 template <typename A>
 struct ContextualSlopes {
-  A* slopes = nullptr;  // [rows, keys], get what flows through the gates
+  A* slopes = nullptr;  // [rows, keys]; the gradient through the gates is added
   const A* gates = nullptr;
   const A* products = nullptr;
   A* to_products = nullptr;  // [rows, positions], added to
@@ -180,11 +173,11 @@ struct ContextualSlopes {
 };
 
 // DAPE's network of two layers (Zheng 2024): y[o, j] = b[o] + sum over t, c of
-// W[t, c, o] x[c, j + t - taps / 2], a LeakyReLU between them; what lies outside the keys is 0. Its
-// channels are the heads' scores and, where there are some, their biases.
+// W[t, c, o] x[c, j + t - taps / 2], with a LeakyReLU between them and zeros outside the keys. Its
+// channels are the heads' scores and their biases, if any.
 template <typename A>
 struct ScoreNetworkRow {
-  // Of one query: head h begins at h * head_step.
+  // One query: head h begins at h * head_step.
   const A* scores = nullptr;   // [heads, keys]
   const A* bias = nullptr;     // [heads, keys]; null: the scores alone
   const bool* past = nullptr;  // [keys]: what the first layer sees; null: all
@@ -203,14 +196,13 @@ struct ScoreNetworkRow {
   const A* output_gradient = nullptr;
   A* to_scores = nullptr;  // [heads, keys]
   A* to_bias = nullptr;    // [heads, keys], added to; null: not wanted
-  // Of first weight, first bias, second weight, second bias, end to end: kLaneSums<A> sums of each
-  // number, which together are its gradient; added to.
+  // First weight, first bias, second weight, second bias, end to end: kLaneSums<A> partial sums of
+  // the gradient of each number; added to.
   A* to_weights = nullptr;
   A* memory = nullptr;  // memory_needed() numbers, overwritten
 
   std::int64_t channels() const { return bias == nullptr ? heads : 2 * heads; }
-  // Columns of the memory for a part of the keys, with their neighbours on both sides of both
-  // layers.
+  // Columns of the memory for a part of the keys and the neighbours that both layers read.
   std::int64_t columns() const {
     return (kKeysOfPart + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
   }
@@ -219,7 +211,7 @@ struct ScoreNetworkRow {
   }
 
   static constexpr std::int64_t kKeysOfPart = 64;
-  static constexpr std::int64_t kStep = 128 / sizeof(A);  // columns that are computed at once
+  static constexpr std::int64_t kStep = 128 / sizeof(A);  // columns computed at once
 };
 template <typename A>
 inline constexpr std::int64_t kLaneSums = 64 / sizeof(A);
@@ -235,8 +227,30 @@ struct ScoreKernels {
   void (*score_network_slopes)(const ScoreNetworkRow<A>&);
 };
 
-// The loops of the best instruction set of this processor.
+// All loops, for one instruction set.
+struct KernelSet : KernelTable<float>,
+                   KernelTable<double>,
+                   KernelTable<c10::BFloat16>,
+                   AttentionKernels<float, float>,
+                   AttentionKernels<double, double>,
+                   AttentionKernels<c10::BFloat16, c10::BFloat16>,
+                   AttentionKernels<c10::BFloat16, float>,
+                   ScoreKernels<float>,
+                   ScoreKernels<double>,
+                   PanelKernels {};
+
+// The set for the best instruction set of this processor, and its parts.
+const KernelSet& kernel_set();
+template <typename M, typename T>
+const AttentionKernels<M, T>& attention_kernels() {
+  return kernel_set();
+}
 template <typename A>
-const ScoreKernels<A>& score_kernels();
+const ScoreKernels<A>& score_kernels() {
+  return kernel_set();
+}
+inline const PanelKernels& panel_kernels() {
+  return kernel_set();
+}
 
 }  // namespace roformer::kernels

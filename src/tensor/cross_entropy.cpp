@@ -18,7 +18,7 @@ namespace roformer {
 composed::BlockLosses composed::cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
                                               const at::Tensor& labels, double smoothing) {
   logits.add_(bias);
-  BlockLosses result{.correct = logits.argmax(1) == labels};  // of equals the first
+  BlockLosses result{.correct = logits.argmax(1) == labels};  // the first of equal logits
   const at::Tensor without = labels < 0, column = labels.clamp_min(0).unsqueeze(1);
   const at::Tensor logarithms = at::log_softmax(logits, 1, accumulate_type(logits.scalar_type()));
   const auto counted = [&](const at::Tensor& x) {
@@ -29,7 +29,7 @@ composed::BlockLosses composed::cross_entropy(const at::Tensor& logits, const at
   if (smoothing > 0) {
     result.smoothed = result.losses * (1 - smoothing) - counted(logarithms.mean(1)) * smoothing;
   }
-  // In the type of the logarithms: near 1 a rounded probability leaves nothing of 1 - p.
+  // In the type of the logarithms: 1 - p of a rounded probability near 1 would be zero.
   at::Tensor gradient = logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1)));
   gradient.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, gradient.options()));
   logits.copy_(gradient.masked_fill_(without.unsqueeze(1), 0));
@@ -38,13 +38,13 @@ composed::BlockLosses composed::cross_entropy(const at::Tensor& logits, const at
 
 namespace {
 
-// Of the logits of one block. A GPU has the memory, and products that fill it.
+// The logits of one block. A GPU has more memory, and needs larger products to be busy.
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kBlockBytesOfGpu = std::int64_t{512} << 20;
 
-// Of how many targets and words a product is made on a GPU in bfloat16: both are any number, and
-// tensor cores work at full speed on multiples only (cuBLAS on an H200, 2,457 targets of 30,522
-// words of 768: 0.50 ms instead of 0.18).
+// On a GPU in bfloat16, products have multiples of this many targets and words, for which tensor
+// cores work at full speed (cuBLAS on an H200, 2,457 targets and 30,522 words of 768: 0.50 ms
+// instead of 0.18 without).
 constexpr std::int64_t kTogetherOnGpu = 64;
 
 std::int64_t rounded_up(std::int64_t rows, std::int64_t multiple) {
@@ -100,7 +100,7 @@ void block_losses(const at::Tensor& logits, const at::Tensor& bias, const at::Te
   });
 }
 
-// So many rows of x in that type, and zeros behind them where there are fewer.
+// The first `rows` rows of x in that type, padded with rows of zeros.
 at::Tensor with_rows(const at::Tensor& x, std::int64_t rows, at::ScalarType type) {
   if (x.size(0) >= rows) return x.narrow(0, 0, rows).to(type).contiguous();
   at::Tensor padded = at::empty({rows, x.size(1)}, x.options().dtype(type));
@@ -111,10 +111,9 @@ at::Tensor with_rows(const at::Tensor& x, std::int64_t rows, at::ScalarType type
 
 }  // namespace
 
-// The gradients with respect to all inputs are finished in the forward pass and only scaled in the
-// backward one: the logits are needed once, and nothing of their size outlives its block. Where one
-// block holds all targets, its product with the states waits for the backward pass, which adds it
-// to the table's gradient without a tensor in between.
+// The forward pass computes the gradients of all inputs, which the backward pass only scales:
+// nothing of the logits' size outlives its block. If one block holds all targets, the backward pass
+// multiplies it with the states and adds the product to the table's gradient directly.
 CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& table,
                                   const at::Tensor& bias, const at::Tensor& labels,
                                   double smoothing) {

@@ -18,10 +18,9 @@
 #include "base/error.h"
 #include "tensor/gpu/driver.h"
 
-// MKL asks this of itself before it chooses kernels, and on other makers' processors takes its
-// narrowest AVX2 ones whatever they can do. The program's own answer stands in for it; MKL still
-// reads the instruction sets. On a Zen 4, products of 2048^3 in fp32 went from 83 to 110 GFLOP/s a
-// core.
+// MKL calls this function of its own before it chooses kernels, and on other makers' processors
+// takes its narrowest AVX2 kernels. This definition replaces it; MKL still checks the instruction
+// sets. On a Zen 4, products of 2048^3 in fp32 went from 83 to 110 GFLOP/s a core.
 extern "C" __attribute__((visibility("default"))) int mkl_serv_intel_cpu_true() {
   return 1;
 }
@@ -46,7 +45,7 @@ std::string device_name(c10::Device device) {
 
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
-  std::map<std::string, std::string> facts;  // of the first
+  std::map<std::string, std::string> facts;  // of the first processor
   for (std::string line; std::getline(info, line) && !line.empty();) {
     const std::size_t colon = line.find(": ");
     if (colon == std::string::npos) continue;
@@ -59,8 +58,8 @@ std::string processor_name() {
 
 void prepare_threads(std::int64_t threads) {
   at::set_num_threads(static_cast<int>(threads > 0 ? threads : usable_threads()));
-  // Sharp distributions make many numbers too small for the normal form, which a processor handles
-  // many times slower. The setting is a thread's own: each worker gets one turn of a loop.
+  // Sharp distributions produce many denormal numbers, which processors handle many times more
+  // slowly. The setting belongs to a thread, so each worker sets it in a loop.
   at::globalContext().setFlushDenormal(true);
   at::parallel_for(0, at::get_num_threads(), 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
@@ -75,10 +74,10 @@ c10::Device take_gpu(std::int64_t number) {
 }
 
 void make_gpu_deterministic() {
-  // What cuBLAS asks for, read when its first product is made.
+  // cuBLAS requires this for deterministic results; it reads it before its first product.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
-  // Else every new tensor is filled first, which costs a pass over each and changes no result.
+  // Otherwise LibTorch fills every new tensor first, which costs time and changes no result.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
 }
 
@@ -116,8 +115,8 @@ ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t wi
 
 namespace {
 
-// Whether LibTorch's GPU half is linked or was opened. LibTorch itself must not be asked before:
-// the first question whether there is a GPU settles for all time that there is none.
+// Whether LibTorch's GPU half is linked or was opened. LibTorch itself must not be asked earlier:
+// it remembers the first answer whether there is a GPU.
 bool is_open() {
   return at::CUDAHooksRegistry()->Has("CUDAHooks");
 }
@@ -126,14 +125,14 @@ bool is_open() {
 
 GpuSupport open_gpu_libraries(bool has_driver) {
   if (!is_open() && !has_driver) return {.reason = "no NVIDIA driver on this machine"};
-  // Found through the program's own search path, which holds LibTorch's folder. Its initialisers
-  // register the GPU with LibTorch; nothing of it is called by name.
+  // The program's search path contains LibTorch's folder. The library's initialisers register the
+  // GPU with LibTorch.
   if (!is_open() && dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     return {.reason = std::string("LibTorch's GPU libraries cannot be opened: ") + dlerror()};
   }
   if (!at::globalContext().hasCUDA()) return {.reason = "LibTorch sees no GPU"};
-  // It plans anew for every length and number of sequences, which are others in each batch here;
-  // where they are not, packed_attention asks for it by name.
+  // cuDNN plans again for every length and number of sequences, which differ from batch to batch
+  // here. packed_attention() uses it if they do not.
   at::globalContext().setSDPUseCuDNN(false);
   return {.usable = true};
 }

@@ -19,20 +19,19 @@ struct ComputePlan {
 // Sets LibTorch's threads (0: all cores) and flushes denormals. Call once, before any tensor work.
 void prepare_threads(std::int64_t threads);
 
-// Throws Error (usage) for a device that is not there. `automatic` precision is bf16 where a model
-// of that width trains faster so: on GPUs, on CPUs with AMX, and from kWidthForBf16 on with
-// avx512_bf16, where products are only twice as fast and the casts of a narrow model cost what that
-// saves.
+// Throws Error (usage) for a device that is not there. `automatic` precision is bf16 if a model of
+// that width trains faster with it: on GPUs, on CPUs with AMX, and with avx512_bf16 from
+// kWidthForBf16 on (its products are only twice as fast, so the casts cost a narrow model all that
+// it saves).
 ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t width);
 // On a Zen 4 a step in bf16 takes 0.70 times as long as in fp32 at this width (masked language
-// model; translator 0.65, fine-tuning 0.74, beside other work), and 0.93 times at a width of 64.
+// model; translator 0.65, fine-tuning 0.74) and 0.93 times at a width of 64.
 inline constexpr std::int64_t kWidthForBf16 = 128;
 
-// The GPU of the process of that number among those of this machine; from here on the one that this
-// thread takes where none is named.
+// The GPU for the process of that number on this machine, which becomes this thread's default.
 c10::Device take_gpu(std::int64_t number);
 
-// From here on every operation on a GPU gives the same bits each time; one that cannot throws. Call
+// Makes every operation on a GPU give the same bits each time; one that cannot then throws. Call
 // before any work on the GPU.
 void make_gpu_deterministic();
 
@@ -46,33 +45,30 @@ Bf16Support bf16_support();
 // "cpu", or the name of the card ("NVIDIA H100 80GB HBM3").
 std::string device_name(c10::Device device);
 
-// "AMD EPYC (family 25, model 17)", since virtual machines call many processors alike; "unknown"
-// where the system does not tell.
+// "AMD EPYC (family 25, model 17)": virtual machines give many processors one name. "unknown" if
+// the system does not tell.
 std::string processor_name();
 // Whether the system lists an instruction set ("avx2", "amx_bf16") among the processor's.
 bool processor_has(const std::string& flag);
 
-// LibTorch's GPU half, opened when the program runs: one binary serves machines with and without a
-// GPU, and a start without one pays nothing for libraries of a gigabyte.
-
+// LibTorch's GPU half is opened at run time: one binary serves machines with and without a GPU, and
+// a start without one does not load libraries of a gigabyte.
 struct GpuSupport {
   bool usable = false;  // LibTorch sees at least one GPU
-  std::string reason;   // why not, in words; empty where it does
+  std::string reason;   // why not; empty if usable
 };
 
-// Opens libtorch_cuda.so beside LibTorch's CPU library, once, where the machine has an NVIDIA
-// driver. Safe to call from several threads; to be called before anything else that asks LibTorch
-// about GPUs.
+// Opens libtorch_cuda.so once, if the machine has an NVIDIA driver. Safe to call from several
+// threads. Call it before anything else asks LibTorch about GPUs.
 const GpuSupport& gpu_support();
 
-// The most memory that tensors have taken at a time of the GPU that this process has, in bytes; 0
-// where none was used.
+// The most memory of this process's GPU that tensors have taken at a time, in bytes; 0 without use.
 std::uint64_t peak_gpu_memory();
 
-// Memory of that GPU that no process has taken, in bytes.
+// Memory of that GPU that no process uses, in bytes.
 std::uint64_t free_gpu_memory();
 
-// What gpu_support() finds with and without a driver: for tests.
+// The result of gpu_support() with and without a driver: for tests.
 GpuSupport open_gpu_libraries(bool has_driver);
 
 }  // namespace roformer

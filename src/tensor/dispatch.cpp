@@ -1,7 +1,5 @@
 #include "tensor/dispatch.h"
 
-#include <utility>
-
 #include "tensor/gpu/launch.h"
 
 namespace roformer {
@@ -21,10 +19,6 @@ bool runs_loops(const at::Tensor& x) {
   return form_of(x) == Form::loops;
 }
 
-ComposedForms::ComposedForms() : before_(std::exchange(composed_forms, true)) {}
-
-ComposedForms::~ComposedForms() {
-  composed_forms = before_;
-}
+ComposedForms::ComposedForms() : scope_(composed_forms, true) {}
 
 }  // namespace roformer

@@ -1,10 +1,11 @@
-// From a tensor's type to the kernels' template argument.
+// Chooses how an operation computes: by which loops or kernels, and for which type.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "tensor/kernels.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 
@@ -27,28 +28,24 @@ inline at::ScalarType accumulate_type(at::ScalarType type) {
   return type == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-// Which of its forms an operation takes: the program's own loops (kernels.h), which CPUs have, its
-// own kernels (gpu/launch.h), which GPUs have where they can be compiled, or LibTorch's operations
-// put together, which every device has.
-
-enum class Form { loops, gpu_kernels, composed };
-// Of an operation that has all three.
+enum class Form {
+  loops,        // our own loops on a CPU (kernels.h)
+  gpu_kernels,  // our own kernels on a GPU (gpu/launch.h), if they can be compiled
+  composed      // LibTorch's operations, on every device
+};
+// For an operation that has all three forms.
 Form form_of(const at::Tensor& x);
-
-// Whether loops of the program's own run on the tensor's memory.
+// Whether it is Form::loops.
 bool runs_loops(const at::Tensor& x);
 
-// As long as it lives, what this thread computes takes the composed form, on CPUs, too: for tests
-// and `roformer bench devices`, which hold one form against the other.
+// As long as it lives, this thread computes in the composed form, on CPUs, too: for tests and
+// `roformer bench devices`, which compare the forms.
 class ComposedForms {
  public:
   ComposedForms();
-  ~ComposedForms();
-  ComposedForms(const ComposedForms&) = delete;
-  ComposedForms& operator=(const ComposedForms&) = delete;
 
  private:
-  bool before_;
+  Scoped<bool> scope_;
 };
 
 }  // namespace roformer

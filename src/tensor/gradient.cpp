@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 namespace {
@@ -76,7 +77,7 @@ std::vector<at::Tensor> GradientRecorder::finish(std::vector<at::Tensor> outputs
   node->backward = std::move(backward);
   node->set_next_edges(torch::autograd::collect_next_edges(inputs_));
   for (at::Tensor& output : outputs) {
-    // An output may be an input that was changed in place or a view; the graph starts anew here.
+    // An output may be a view, or an input that was changed in place: its graph starts here.
     output = output.detach();
     torch::autograd::set_history(output, node);
   }
@@ -85,7 +86,7 @@ std::vector<at::Tensor> GradientRecorder::finish(std::vector<at::Tensor> outputs
 
 namespace {
 
-// x without its graph, at which that of a body begins; wanting a gradient where x does.
+// x without its graph, as an input of a body's graph; it needs a gradient if x does.
 at::Tensor leaf_of(const at::Tensor& x) {
   at::Tensor leaf = x.detach();
   leaf.set_requires_grad(x.requires_grad());
@@ -98,15 +99,11 @@ std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& tensors) {
   return leaves;
 }
 
-// What the body that runs on this thread borrows: noted in its first run, found in its second.
+// The tensors that the body on this thread borrows: noted in its first run, returned in its second.
 class Loan {
  public:
-  Loan() : outer_(std::exchange(present_, this)) {}
-  explicit Loan(std::vector<at::Tensor> leaves)
-      : leaves_(std::move(leaves)), again_(true), outer_(std::exchange(present_, this)) {}
-  ~Loan() { present_ = outer_; }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
+  Loan() = default;
+  explicit Loan(std::vector<at::Tensor> leaves) : leaves_(std::move(leaves)), again_(true) {}
 
   static Loan* present() { return present_; }
 
@@ -127,14 +124,13 @@ class Loan {
   const std::vector<at::Tensor>& leaves() const { return leaves_; }
 
  private:
-  static thread_local Loan* present_;
+  static inline constinit thread_local Loan* present_ = nullptr;
+  Scoped<Loan*> scope_{present_, this};
   std::vector<at::Tensor> owned_, leaves_;
   bool again_ = false;
-  Loan* outer_;
 };
-thread_local Loan* Loan::present_ = nullptr;
 
-// The parameters that a body's outputs come from: the leaves of their graph but for the known ones.
+// The parameters that a body's outputs depend on: the leaves of their graph without the known ones.
 std::vector<at::Tensor> parameters_behind(const std::vector<at::Tensor>& outputs,
                                           const std::vector<at::Tensor>& known) {
   std::unordered_set<const c10::TensorImpl*> seen_leaves;
@@ -158,7 +154,7 @@ std::vector<at::Tensor> parameters_behind(const std::vector<at::Tensor>& outputs
   return parameters;
 }
 
-// What a recomputed body keeps until the backward pass.
+// The data of a recomputed body until the backward pass.
 struct KeptBody {
   std::vector<at::Tensor> inputs, loans;  // without their graphs
   std::vector<at::Tensor> parameters;
@@ -193,7 +189,8 @@ Gradients backward(const KeptBody& kept, const Gradients& gradients) {
     }
   }
   if (roots.empty() || wanted.empty()) return results;
-  // What operations add to a parameter's gradient themselves is added here; the rest is handed on.
+  // Some operations add to a parameter's gradient themselves, here; the other gradients are
+  // returned.
   const torch::autograd::variable_list found =
       torch::autograd::Engine::get_default_engine().execute(roots, flowing, /*keep_graph=*/false,
                                                             /*create_graph=*/false,
@@ -215,7 +212,7 @@ std::vector<at::Tensor> recomputed(const std::vector<at::Tensor>& inputs,
   KeptBody kept{.inputs = leaves_of(inputs), .body = body};
   std::vector<at::Tensor> outputs, owned;
   {
-    // Recorded for what it tells of the parameters; that graph goes at the end of this function.
+    // Recorded only to find the parameters; this graph is freed at the end of the block.
     const std::vector<at::Tensor> leaves = leaves_of(inputs);
     Loan loan;
     outputs = body(leaves);

@@ -5,10 +5,10 @@
 //     return recorder.finish(x * 2, [](const Gradients& g) -> Gradients { return {g[0] * 2}; });
 //   }
 //
-// The closure gets the gradients of the outputs (undefined where nothing flows) and returns those
-// of the inputs in their order (undefined where none is needed). It must not hold an output with
-// its graph, which would be a cycle: hold output.detach(). The name is that of a profile
-// (operation_profile.h); the backward pass is called so, too.
+// The closure gets the gradients of the outputs (undefined: zero) and returns those of the inputs
+// in their order (undefined: not needed). It must not hold an output with its graph, which would be
+// a cycle: hold output.detach(). Profiles (profile.h) show the forward and backward pass under the
+// name.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,15 +25,15 @@ namespace roformer {
 using Gradients = std::vector<at::Tensor>;
 using Backward = std::function<Gradients(const Gradients&)>;
 
-// Where a closure adds up the gradient of a parameter [n], which need not be a leaf.
+// Where a closure sums the gradient of a parameter [n], which need not be a leaf.
 struct ParameterGradient {
-  // A parameter's own gradient, if it has one of that type, which saves autograd a pass over it;
-  // else zeros. `count` numbers, also where the parameter is undefined.
+  // The parameter's own gradient if it has one of that type, which saves autograd a pass over it;
+  // else zeros. It has `count` numbers, even if the parameter is undefined.
   ParameterGradient(const at::Tensor& parameter, std::int64_t count,
                     const at::TensorOptions& options);
 
   at::Tensor total;  // [count]
-  // What the closure returns for it: undefined where `total` is the parameter's own.
+  // The closure's result: undefined if `total` is the parameter's own gradient.
   at::Tensor returned;
 };
 
@@ -43,7 +43,7 @@ class GradientRecorder {
   GradientRecorder(const GradientRecorder&) = delete;
   GradientRecorder& operator=(const GradientRecorder&) = delete;
 
-  // Whether a gradient is wanted of any input, or of the one at this index.
+  // Whether any input needs a gradient, or the one at this index.
   bool wanted() const { return wanted_; }
   bool wanted(std::size_t index) const;
 
@@ -58,23 +58,21 @@ class GradientRecorder {
   c10::AutoGradMode silence_;
 };
 
-// Part of a forward pass whose intermediate results are not kept: the backward pass computes them
-// again from what went in (Chen 2016, arXiv:1604.06174). The same numbers to the last bit, since
-// everything random in a body is a function of its key. A parameter's gradient still arrives once,
-// when all that contributes to it has been added.
+// Recomputation: a part of the forward pass whose intermediate results are not kept. The backward
+// pass computes them again from the inputs (Chen 2016, arXiv:1604.06174), to the same bits, because
+// all random numbers are functions of a key. A parameter's gradient still arrives once, complete.
 
-// Called again in the backward pass, it must make the same of the same; it may change none of the
-// inputs in place.
+// Called again in the backward pass: it must give the same result for the same inputs and change
+// none of them in place.
 using RecomputedBody = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>;
 
-// body(inputs), all defined. Parameters that the body reads need not be among the inputs; other
-// tensors with a graph that it takes from outside must go through borrowed(). Without recording it
-// is the body's call alone.
+// body(inputs), all defined. Parameters that the body reads need not be among the inputs; any other
+// outside tensor with a graph must go through borrowed(). Without gradients it just calls the body.
 std::vector<at::Tensor> recomputed(const std::vector<at::Tensor>& inputs,
                                    const RecomputedBody& body);
 
-// What a body is to use for a tensor that is made outside of it and shared with others: x itself
-// where no body runs. A body asks for the same ones in the same order each time.
+// The tensor that a body must use in place of x, which was made outside; x itself if no body runs.
+// A body must ask for the same tensors in the same order each time.
 at::Tensor borrowed(const at::Tensor& x);
 
 }  // namespace roformer

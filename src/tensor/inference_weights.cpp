@@ -22,7 +22,7 @@ using PackedWeight = c10::intrusive_ptr<LinearPackedParamsBase>;
 
 thread_local const InferenceWeights* weights_in_use = nullptr;
 
-// LibTorch compiles these operations for its own use; a program calls them by their names.
+// LibTorch declares these operations in no header; a program finds them by name.
 template <typename Signature>
 c10::TypedOperatorHandle<Signature> operation(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
@@ -38,22 +38,21 @@ Product fp32_product(const at::Tensor& weight) {
   static const auto multiply =
       operation<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                            const std::optional<at::Tensor>&, std::int64_t)>("mkl::_mkl_linear");
-  // MKL multiplies any number of rows by what it laid out for one number (CTranslate2 names 1).
-  // That LibTorch asks for the same number is its own condition, so each call names the one that it
-  // has.
+  // MKL lays out for a number of rows but multiplies any number (CTranslate2 passes 1). Only
+  // LibTorch requires that a call repeats the number it was given, so each call passes its own.
   constexpr std::int64_t kRows = 64;
   return [weight, packed = pack.call(weight, kRows)](const at::Tensor& x) {
     return multiply.call(x, packed, weight, std::nullopt, x.size(0));
   };
 }
 
-// By the instructions that oneDNN may use, which its user can limit.
+// Depends on the instruction sets that oneDNN may use, which an environment variable can limit.
 bool has_bf16_layout() {
   return at::globalContext().hasMKLDNN() && has_operation("mkldnn::_is_mkldnn_bf16_supported") &&
          operation<bool()>("mkldnn::_is_mkldnn_bf16_supported").call();
 }
 
-// `multiply` for one of few numbers of rows.
+// Calls `multiply` with a padded number of rows, so that few different numbers occur.
 template <typename Multiply>
 at::Tensor in_few_counts(const at::Tensor& x, const Multiply& multiply) {
   const std::int64_t rows = x.size(0), count = row_count_for(rows);
@@ -84,22 +83,23 @@ Product bf16_product(const at::Tensor& weight) {
   };
 }
 
-// GCC 12 takes the tensor of an empty optional for one that is read.
+// GCC 12 wrongly warns that the tensor of an empty optional is read.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 Product int8_product(const at::Tensor& weight) {
-  // Symmetric, so that the zero of a weight stays one.
+  // Symmetric, so that a weight of zero stays zero.
   const at::Tensor scales =
       at::clamp_min(at::amax(weight.abs(), {1}), 1e-12).to(at::kDouble) / 127.0;
   const at::Tensor zeros = at::zeros({weight.size(0)}, at::kLong);
   const at::Tensor quantized = at::quantize_per_channel(weight, scales, zeros, 0, at::kQInt8);
   static const auto pack =
       operation<PackedWeight(at::Tensor, std::optional<at::Tensor>)>("quantized::linear_prepack");
-  // Without these instructions sums of two products of eight bits overflow.
+  // Without these instructions the sum of two 8-bit products can overflow.
   static const bool reduced = !processor_has("avx512_vnni") && !processor_has("avx_vnni");
   return [packed = pack.call(quantized, std::nullopt)](const at::Tensor& x) {
-    // fbgemm rounds all rows by one range, so that a text would change with the texts beside it.
-    // Each row is brought to its own, and two more rows give them the same.
+    // fbgemm quantises all rows with one range, so a text would depend on the texts beside it.
+    // Scaling each row to [-1, 1] and adding a row of 1 and one of -1 gives every row its own
+    // range.
     const std::int64_t rows = x.size(0);
     const at::Tensor largest = at::clamp_min(at::amax(x.abs(), {1}, /*keepdim=*/true), 1e-30);
     at::Tensor scaled = at::empty({rows + 2, x.size(1)}, x.options());
@@ -164,7 +164,7 @@ at::Tensor InferenceWeights::project(const at::Tensor& x, const at::Tensor& weig
   if (found == prepared_.end() || x.scalar_type() != found->second.input || x.numel() == 0) {
     return {};
   }
-  // A part of a matrix, or another view of it, may begin where the whole does.
+  // A part or another view of a matrix may begin at the same address.
   const Prepared& prepared = found->second;
   if (weight.sizes() != at::IntArrayRef({prepared.out, prepared.in}) || !weight.is_contiguous()) {
     return {};
@@ -178,12 +178,6 @@ const InferenceWeights* InferenceWeights::in_use() {
   return weights_in_use;
 }
 
-InferenceWeights::Use::Use(const InferenceWeights* weights) : before_(weights_in_use) {
-  weights_in_use = weights;
-}
-
-InferenceWeights::Use::~Use() {
-  weights_in_use = before_;
-}
+InferenceWeights::Use::Use(const InferenceWeights* weights) : scope_(weights_in_use, weights) {}
 
 }  // namespace roformer

@@ -1,7 +1,7 @@
-// Weight matrices as the products of inference on a CPU read them fastest. Training casts a weight
-// to the products' type each time, and the libraries lay it out in blocks each time, since it
-// changes; here both are done once, which pays where the rows are few. While a use of them lasts,
-// project() takes the form of a weight that has one, without a graph. T tokens.
+// Weight matrices in the layout that products of inference on a CPU read fastest. In training a
+// weight changes, so every product casts it and lays it out in blocks again; here both are done
+// once, which pays if there are few rows. While a Use lives, project() uses these weights. T
+// tokens.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,19 +9,21 @@
 #include <functional>
 #include <unordered_map>
 
+#include "config/device_settings.h"
 #include "config/training_settings.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 
 enum class WeightForm {
   fp32,  // laid out by MKL, in about twice the weight's memory
   bf16,  // cast, and laid out by oneDNN
-  // By LibTorch's fbgemm: each row of a matrix has a scale of its own, and so has each row of the
-  // input, which is quantised as it comes (dynamic quantisation).
+  // By LibTorch's fbgemm, with one scale for each row of the matrix and of the input (dynamic
+  // quantisation).
   int8,
 };
 
-// Of products in this precision.
+// The form for products in this precision.
 WeightForm weight_form(Precision precision);
 
 class InferenceWeights {
@@ -31,29 +33,26 @@ class InferenceWeights {
   InferenceWeights(const InferenceWeights&) = delete;
   InferenceWeights& operator=(const InferenceWeights&) = delete;
 
-  // False where this machine's LibTorch has no products of its own for the form.
+  // False if this machine's LibTorch has no products for the form.
   static bool available(WeightForm form);
 
-  // weight [out, in] float on the CPU, which must outlive this and no longer change. A form that is
-  // not available is refused for int8; bf16 is then only cast, and fp32 stays as it is.
+  // weight [out, in] float on the CPU, which must outlive this and not change. If the form is not
+  // available, int8 is refused, bf16 is only cast and fp32 stays as it is.
   void add(const at::Tensor& weight, WeightForm form);
   std::size_t size() const { return prepared_.size(); }
 
-  // x [T, in], bfloat16 for a weight in that form and else float -> [T, out] in x's type.
-  // Undefined for another type and for a weight that was not added. Not where x wants a gradient.
+  // x [T, in] (bfloat16 for a weight in that form, else float) -> [T, out] in x's type. Undefined
+  // for another type and for a weight that was not added. x must not need a gradient.
   at::Tensor project(const at::Tensor& x, const at::Tensor& weight) const;
 
-  // Those in use by this thread, or null.
+  // The weights in use by this thread, or null.
   static const InferenceWeights* in_use();
   class Use {
    public:
     explicit Use(const InferenceWeights* weights);  // null: none
-    ~Use();
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
 
    private:
-    const InferenceWeights* before_;
+    Scoped<const InferenceWeights*> scope_;
   };
 
  private:

@@ -1,7 +1,6 @@
-// The formulas of single numbers behind kernels.h, in the same words for the loops of CPUs and for
-// the kernels of GPUs. Included by a file that defines ROFORMER_KERNELS_NAMESPACE, one for each
-// instruction set, and ROFORMER_INLINE, what a function that must be inlined is declared with; for
-// a GPU's compiler ROFORMER_GPU, too.
+// The formulas of single numbers that the loops of CPUs and the kernels of GPUs share. The includer
+// defines ROFORMER_KERNELS_NAMESPACE (one for each instruction set), ROFORMER_INLINE (the
+// specifiers of an inlined function) and, for a GPU's compiler, ROFORMER_GPU.
 #pragma once
 
 #include <cmath>
@@ -52,7 +51,7 @@ ROFORMER_INLINE void store(c10::BFloat16& target, float value) {
 }
 
 #ifdef ROFORMER_GPU
-// By the GPU's own instructions, which have 22 bits: 1 / x, and 2^x, 0 for -infinity.
+// 1 / x and 2^x (0 for -infinity) by the GPU's instructions, which are exact to 22 bits.
 ROFORMER_INLINE float inverse_of(float x) {
   float inverse;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(x));
@@ -64,8 +63,8 @@ ROFORMER_INLINE float power_of_2(float x) {
   return power;
 }
 
-// exp for float from -87 to 88 with a relative error below 4e-7: the product with log2(e) in two
-// parts, since a rounding of the first would grow with x.
+// exp for float from -87 to 88 with a relative error below 4e-7. The product with log2(e) has two
+// parts because the rounding error of one would grow with x.
 ROFORMER_INLINE float exponential_within(float x) {
   const float whole = x * 1.44269504088896341f;
   const float rest = fmaf(x, 1.92596299e-8f, fmaf(x, 1.44269504088896341f, -whole));
@@ -77,10 +76,10 @@ ROFORMER_INLINE float inverse_of(float x) {
   return 1.0f / x;
 }
 
-// exp for float from -87 to 88 with a relative error of 2e-7 near zero and below 2e-6 elsewhere,
-// where a compiler that may reassociate joins the two parts of log(2): 2^n times a polynomial of
-// the remainder (Cephes expf coefficients). The library's function is not vectorised without
-// -ffast-math.
+// exp for float from -87 to 88: 2^n times a polynomial of the remainder (Cephes expf coefficients).
+// The relative error is 2e-7 near zero and below 2e-6 elsewhere, because a compiler that may
+// reassociate joins the two parts of log(2). Without -ffast-math the library's function is not
+// vectorised.
 ROFORMER_INLINE float exponential_within(float x) {
   const float n = std::nearbyint(x * 1.44269504088896341f);
   const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
@@ -115,7 +114,7 @@ ROFORMER_INLINE double exponential(double x) {
 }
 
 // Standard normal density and distribution at x. For float the error function is Abramowitz and
-// Stegun 7.1.26 (absolute error 1.5e-7), whose exponential is the density's own.
+// Stegun 7.1.26 (absolute error 1.5e-7), which shares its exponential with the density.
 ROFORMER_INLINE void gaussian(float x, float& density, float& distribution) {
   const float power = exponential(-0.5f * x * x);
   const float t = inverse_of(1.0f + 0.3275911f * 0.70710678f * std::fabs(x));

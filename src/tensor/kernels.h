@@ -1,7 +1,6 @@
-// The inner loops of the fused operations for CPUs: plain C++ over rows, compiled once per
-// instruction set and chosen at run time. Nothing here knows tensors or threads; the operations
-// split the rows over threads. T is the type in memory (float, double, bfloat16); bfloat16 is
-// computed in float.
+// The inner loops of the fused operations on CPUs: plain C++ over rows, compiled once for each
+// instruction set and chosen at run time, without tensors or threads (the operations split rows
+// over threads). T is the type in memory (float, double, bfloat16); bfloat16 is computed in float.
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -22,7 +21,7 @@ struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
   std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
-  // Where the key stands for kernels that a graph repeats, with another one each time; or null.
+  // For kernels in a GPU graph, which has another key in each repetition: where it is; or null.
   const std::uint64_t* key_at = nullptr;
 };
 
@@ -33,9 +32,8 @@ struct BiasActivation {
   const T* input = nullptr;  // [rows, columns], before the bias
   const A* bias = nullptr;   // [columns]
   T* output = nullptr;       // [rows, columns]
-  // The activation's slope, [rows, columns], or null: written by the forward loop of a CPU for the
-  // backward one, which then needs neither the input nor an exponential. A GPU has arithmetic to
-  // spare and makes it anew.
+  // The activation's slope, [rows, columns], or null. The forward loop of a CPU writes it for the
+  // backward loop, which then needs neither the input nor an exponential. A GPU recomputes it.
   T* slope = nullptr;
   // Backward only: output is the gradient of the input.
   const T* output_gradient = nullptr;
@@ -43,8 +41,7 @@ struct BiasActivation {
   std::int64_t columns = 0;
 };
 
-// output = activation(a) * b, where a is the first half of the input with its bias and b the
-// second.
+// output = activation(a) * b for the halves a, b of input + bias.
 template <typename T>
 struct GatedActivation {
   using A = Accumulate<T>;
@@ -78,16 +75,16 @@ struct ResidualNorm {
   A* inverse_deviation = nullptr;  // [rows]
   // Backward only.
   const T* normed_gradient = nullptr;  // [rows, columns] or null
-  const T* sum_gradient = nullptr;  // [rows, columns] or null: what flows into sum from elsewhere
-  T* input_gradient = nullptr;      // [rows, columns] or null
-  T* residual_gradient = nullptr;   // [rows, columns] or null
-  A* bias_gradient = nullptr;       // [columns], added to; or null
-  A* gain_gradient = nullptr;       // [columns], added to
-  A* shift_gradient = nullptr;      // [columns], added to
+  const T* sum_gradient = nullptr;     // [rows, columns] or null: the gradient of `sum` itself
+  T* input_gradient = nullptr;         // [rows, columns] or null
+  T* residual_gradient = nullptr;      // [rows, columns] or null
+  A* bias_gradient = nullptr;          // [columns], added to; or null
+  A* gain_gradient = nullptr;          // [columns], added to
+  A* shift_gradient = nullptr;         // [columns], added to
 };
 
-// Rotates pairs of features of `heads` heads in each row. Rows are tokens; the table row of token t
-// is (t / inner) % positions, so that any regular layout needs no index.
+// Rotates pairs of features of `heads` heads in each row. Row t is a token, at position
+// t % positions of the tables.
 template <typename T>
 struct Rotate {
   using A = Accumulate<T>;
@@ -100,7 +97,7 @@ struct Rotate {
   std::int64_t output_head = 0;
   std::int64_t heads = 0;
   std::int64_t width = 0;         // features of a head
-  std::int64_t rotary_width = 0;  // the first of them that are rotated; 0: none (bias or copy only)
+  std::int64_t rotary_width = 0;  // the first features, which are rotated; 0: bias or copy only
   bool interleaved = true;
   bool inverse = false;       // rotate by the negative angle
   const A* cosine = nullptr;  // [positions, rotary_width / 2]
@@ -115,7 +112,7 @@ struct CrossEntropyRow {
   T* logits = nullptr;      // [columns], before the bias
   const A* bias = nullptr;  // [columns]
   std::int64_t columns = 0;
-  std::int64_t label = 0;  // -1: none, so that there is no loss and no gradient
+  std::int64_t label = 0;  // -1: none, so no loss and no gradient
   double smoothing = 0;
 };
 struct RowLoss {
@@ -124,13 +121,13 @@ struct RowLoss {
   bool correct = false;  // the label has the first of the largest logits
 };
 
-// The largest values of each row of logits, falling, the lower column first among equals, and the
-// logarithm of the sum of the exponentials.
+// The largest values of each row of logits, in descending order (the lower column first among
+// equals), and the logarithm of the sum of the exponentials.
 template <typename T>
 struct RowTops {
   const T* logits = nullptr;  // [rows, columns]
   std::int64_t columns = 0;
-  std::int64_t wanted = 0;      // of a row, at most columns
+  std::int64_t wanted = 0;      // values of a row, at most `columns`
   T* values = nullptr;          // [rows, wanted]
   std::int64_t* ids = nullptr;  // [rows, wanted]
   T* normalizers = nullptr;     // [rows]
@@ -144,23 +141,23 @@ struct ColumnSums {
   Accumulate<T>* sums = nullptr;  // [columns]
 };
 
-// Goes through rows and keeps their sum: sum += gain * row, then output = factor * sum.
+// For each row in turn: sum += gain * row, then output = factor * sum.
 template <typename A>
 struct RunningSums {
   const A* input = nullptr;    // row 0
   std::int64_t input_row = 0;  // stride between rows; negative: from the last to the first
-  const A* gains = nullptr;    // of the rows; null: 1
-  std::int64_t gain_row = 0;   // stride between them
+  const A* gains = nullptr;    // one for each row; null: 1
+  std::int64_t gain_row = 0;   // stride between gains
   A* output = nullptr;         // row 0
   std::int64_t output_row = 0;
-  const A* factors = nullptr;  // of the rows; null: 1
+  const A* factors = nullptr;  // one for each row; null: 1
   std::int64_t factor_row = 0;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  A* sum = nullptr;  // [columns], what came before; overwritten
+  A* sum = nullptr;  // [columns], the sum before row 0; overwritten
 };
 
-// FAVOR+'s features of one head's tokens (favor_features.h), in place of their exponents:
+// FAVOR+'s features of one head's tokens, which replace their exponents:
 // (exp(number - half * |input|^2 - stabilizer) + epsilon) * share.
 template <typename A>
 struct ExponentialFeatures {
@@ -169,7 +166,7 @@ struct ExponentialFeatures {
   const A* input = nullptr;  // [rows, width]
   std::int64_t width = 0;
   A half = 0;
-  const A* stabilizer = nullptr;  // of all rows; null: the largest number of each
+  const A* stabilizer = nullptr;  // of all rows; null: the largest number of each row
   A epsilon = 0;
   A share = 1;
 };
@@ -177,17 +174,17 @@ template <typename A>
 struct ExponentialFeaturesBackward {
   const A* features = nullptr;  // [rows, columns]
   const A* gradient = nullptr;  // [rows, columns]
-  A floor = 0;                  // what a feature has besides its exponential
+  A floor = 0;                  // the part of a feature that is not its exponential
   A* to_exponents = nullptr;    // [rows, columns]
   std::int64_t columns = 0;
   const A* input = nullptr;  // [rows, width]
-  A* to_input = nullptr;     // [rows, width]: of |input|^2 alone
+  A* to_input = nullptr;     // [rows, width]: the gradient through |input|^2 alone
   std::int64_t width = 0;
   A factor = 0;  // twice `half`
 };
 
-// Softmax attention of a few queries to the keys of one head, key by key: products of matrices pay
-// only where more queries share a key.
+// Softmax attention of a few queries to the keys of one head, key by key: matrix products pay only
+// if more queries share a key.
 template <typename T>
 struct FewQueries {
   using A = Accumulate<T>;
@@ -199,7 +196,7 @@ struct FewQueries {
   std::int64_t value_row = 0;
   const A* additive = nullptr;  // row 0 of [queries, keys], -infinity hides; or null
   std::int64_t additive_row = 0;
-  T* output = nullptr;  // row 0 of [queries, width]; zeros where all is hidden
+  T* output = nullptr;  // row 0 of [queries, width]; zeros if all keys are hidden
   std::int64_t output_row = 0;
   std::int64_t queries = 0;
   std::int64_t keys = 0;
@@ -229,7 +226,7 @@ struct KernelTable {
   void (*attend_few)(const FewQueries<T>&);
 };
 
-// The table of the best instruction set of this processor.
+// The loops of the best instruction set of this processor.
 template <typename T>
 const KernelTable<T>& table();
 // Its name: "avx512_bf16", "avx512", "avx2" or "baseline".

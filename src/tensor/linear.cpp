@@ -41,8 +41,8 @@ void add_rows(at::Tensor total, const at::Tensor& ids, const at::Tensor& rows) {
   });
 }
 
-// In multiples of kRowsTogether, and the rest: on a CPU a power of two, with zeros behind it.
-// rows [T, in] * matrix [in, out] -> [T, out]
+// Multiplies a multiple of kRowsTogether rows and then the rest, on a CPU padded with zeros to a
+// power of two. rows [T, in] * matrix [in, out] -> [T, out]
 at::Tensor multiply_rows(const at::Tensor& rows, const at::Tensor& matrix) {
   const std::int64_t count = rows.size(0), rest = count % kRowsTogether, whole = count - rest;
   if (rest == 0) return at::mm(rows, matrix);

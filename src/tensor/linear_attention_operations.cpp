@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 32;  // queries that meet their own keys as a matrix
 
-// One head of one text in [B, H, L, C], whose columns lie side by side.
+// One head of one text in [B, H, L, C], with contiguous columns.
 template <typename T>
 struct TextHead {
   T* data = nullptr;
@@ -25,18 +25,11 @@ struct TextHead {
   TextHead(const at::Tensor& x, std::int64_t batch, std::int64_t head)
       : data(x.data_ptr<T>() + batch * x.stride(0) + head * x.stride(1)),
         row(x.size(2) == 1 ? x.size(3)
-                           : x.stride(2)),  // LibTorch leaves that of one row as it comes
+                           : x.stride(2)),  // LibTorch leaves the stride of one row open
         columns(x.size(3)) {}
   T* at(std::int64_t token) const { return data + token * row; }
   Operand<T> from(std::int64_t token) const { return {.data = at(token), .row = row}; }
 };
-
-// Calls function(T{}) for features in float or double.
-template <typename Function>
-void with_features(const at::Tensor& x, const Function& function) {
-  if (x.scalar_type() == at::kDouble) return function(double{});
-  function(float{});
-}
 
 at::Tensor with_dense_rows(const at::Tensor& x) {
   return x.stride(-1) == 1 ? x : x.contiguous();
@@ -48,12 +41,19 @@ Operand<T> transposed(Operand<T> operand) {
   return operand;
 }
 
-// Calls function(batch, head) for every head of every text.
+// Calls function(rows) for every head of every text, in parallel: rows(tensor) is the TextHead of a
+// tensor in x's type, float or double.
 template <typename Function>
-void for_heads(const at::Tensor& x, const Function& function) {
-  const std::int64_t heads = x.size(1);
-  for_each_in_turn(
-      x.size(0) * heads, [&](std::int64_t i) { function(i / heads, i % heads); }, [] {});
+void for_text_heads(const at::Tensor& x, const Function& function) {
+  const auto run = [&](auto tag) {
+    using T = decltype(tag);
+    const std::int64_t heads = x.size(1);
+    const auto one = [&](std::int64_t i) {
+      function([&](const at::Tensor& y) { return TextHead<T>(y, i / heads, i % heads); });
+    };
+    for_each_in_turn(x.size(0) * heads, one, [] {});
+  };
+  x.scalar_type() == at::kDouble ? run(double{}) : run(float{});
 }
 
 // sums [rows of a, columns of b] = a b, or added to them.
@@ -64,7 +64,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const Operand<T>& a
       {.m = m, .n = n, .k = k, .a = a, .b = b, .product = sums, .product_row = row, .add = add});
 }
 
-// pairs [count, count] = a b^T where the key is not behind the query, else 0.
+// pairs [count, count] = a b^T, but 0 for keys after the query.
 template <typename T>
 Operand<T> causal_pairs(std::int64_t count, std::int64_t columns, const Operand<T>& a,
                         const Operand<T>& b, T* pairs) {
@@ -134,14 +134,10 @@ Gradients product_gradients(const at::Tensor& query, const at::Tensor& key, cons
                             const at::Tensor& gradient) {
   const at::Tensor to_query = at::empty_like(query), to_key = at::empty_like(key),
                    to_value = at::empty_like(value);
-  with_features(query, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(query, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      const TextHead<T> q = rows(query), k = rows(key), v = rows(value), g = rows(gradient);
-      causal_sums<T>(g, v, k, rows(to_query), query.size(2));
-      key_and_value_gradients<T>(q, k, v, g, rows(to_key), rows(to_value), query.size(2));
-    });
+  for_text_heads(query, [&](const auto& rows) {
+    const auto q = rows(query), k = rows(key), v = rows(value), g = rows(gradient);
+    causal_sums(g, v, k, rows(to_query), query.size(2));
+    key_and_value_gradients(q, k, v, g, rows(to_key), rows(to_value), query.size(2));
   });
   return {to_query, to_key, to_value};
 }
@@ -150,7 +146,7 @@ at::Tensor composed_products(const at::Tensor& query, const at::Tensor& key,
                              const at::Tensor& value) {
   const std::int64_t batch = query.size(0), heads = query.size(1), length = query.size(2);
   const std::int64_t chunk = std::min(kChunk, length), chunks = (length + chunk - 1) / chunk;
-  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros behind the end
+  const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros after the end
     const std::int64_t missing = chunks * chunk - length;
     const at::Tensor whole = missing > 0 ? at::constant_pad_nd(x, {0, 0, 0, missing}) : x;
     return whole.reshape({batch, heads, chunks, chunk, x.size(-1)});
@@ -223,13 +219,9 @@ void running_gradients(const TextHead<T>& a, const TextHead<T>& b, const TextHea
 Gradients denominator_gradients(const at::Tensor& query, const at::Tensor& key,
                                 const at::Tensor& gradient) {
   const at::Tensor to_query = at::empty_like(query), to_key = at::empty_like(key);
-  with_features(query, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(query, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      running_gradients<T>(rows(query), rows(key), rows(gradient), rows(to_query), rows(to_key),
-                           query.size(2));
-    });
+  for_text_heads(query, [&](const auto& rows) {
+    running_gradients(rows(query), rows(key), rows(gradient), rows(to_query), rows(to_key),
+                      query.size(2));
   });
   return {to_query, to_key};
 }
@@ -253,12 +245,8 @@ at::Tensor causal_products(const at::Tensor& query, const at::Tensor& key,
   const at::Tensor q = with_dense_rows(query.detach()), k = with_dense_rows(key.detach()),
                    v = with_dense_rows(value.detach());
   at::Tensor output = at::empty_like(v);
-  with_features(q, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(q, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      causal_sums<T>(rows(q), rows(k), rows(v), rows(output), q.size(2));
-    });
+  for_text_heads(q, [&](const auto& rows) {
+    causal_sums(rows(q), rows(k), rows(v), rows(output), q.size(2));
   });
   return recorder.finish(output, [=](const Gradients& gradients) -> Gradients {
     return product_gradients(q, k, v, with_dense_rows(gradients[0]));
@@ -271,13 +259,8 @@ at::Tensor causal_denominators(const at::Tensor& query, const at::Tensor& key) {
   GradientRecorder recorder("attention/causal_denominators", {query, key});
   const at::Tensor q = with_dense_rows(query.detach()), k = with_dense_rows(key.detach());
   at::Tensor output = at::empty({q.size(0), q.size(1), q.size(2), 1}, q.options());
-  with_features(q, [&](auto tag) {
-    using T = decltype(tag);
-    for_heads(q, [&](std::int64_t batch, std::int64_t head) {
-      const auto rows = [&](const at::Tensor& x) { return TextHead<T>(x, batch, head); };
-      running_products<T>(rows(q), rows(k), rows(output), q.size(2));
-    });
-  });
+  for_text_heads(
+      q, [&](const auto& rows) { running_products(rows(q), rows(k), rows(output), q.size(2)); });
   return recorder.finish(output, [=](const Gradients& gradients) -> Gradients {
     return denominator_gradients(q, k, with_dense_rows(gradients[0]));
   });
@@ -290,7 +273,7 @@ double input_scale(const at::Tensor& x) {
   return std::pow(static_cast<double>(x.size(-1)), -0.25);
 }
 
-// Of M y, by the kind of stabiliser; undefined for none.
+// The stabiliser of M y; undefined for none.
 at::Tensor stabilizer_of(const FavorInputs& in, const at::Tensor& projected) {
   switch (in.stabilizer) {
     case FavorStabilizer::none:
@@ -331,7 +314,7 @@ T* of_head(const at::Tensor& x, std::int64_t head) {
   return x.data_ptr<T>() + head * x.size(-2) * x.size(-1);
 }
 
-// M y becomes its features.
+// Replaces M y by its features.
 void exponentiate(const FavorInputs& in, const at::Tensor& x, const at::Tensor& stabilizer,
                   const at::Tensor& numbers) {
   const double scale = input_scale(x);
@@ -351,7 +334,7 @@ void exponentiate(const FavorInputs& in, const at::Tensor& x, const at::Tensor& 
   });
 }
 
-// The gradient of x. `scaled` is the matrix that x itself is multiplied with.
+// The gradient of x. `scaled` is the matrix that multiplies x itself.
 at::Tensor input_gradient(const at::Tensor& x, const at::Tensor& scaled, const at::Tensor& features,
                           double epsilon, const at::Tensor& gradient) {
   const double scale = input_scale(x);

@@ -1,6 +1,6 @@
-// The two sums of causal linear attention (Katharopoulos 2020, section 3.3), over the keys up to
-// the query, chunk by chunk: a chunk's queries meet their own keys as a matrix and all earlier ones
-// through one state, so that neither a matrix of L x L nor a state of every token is held.
+// The operations of linear attention. The two causal sums (Katharopoulos 2020, section 3.3) go
+// chunk by chunk: a chunk's queries meet their own keys as a matrix and all earlier keys through
+// one state, so neither an L x L matrix nor a state for each token is stored.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,15 +17,15 @@ at::Tensor causal_products(const at::Tensor& query, const at::Tensor& key, const
 at::Tensor causal_denominators(const at::Tensor& query, const at::Tensor& key);
 
 // FAVOR+'s positive random features (Choromanski 2021, lemma 1), whose products are exp(q.k /
-// sqrt(D)) on average: f(x) = (exp(M y - |y|^2 / 2 - stabiliser) + epsilon) / sqrt(F) of
-// y = x / D^(1/4). One pass over the features behind the product with M, and one backward.
+// sqrt(D)) on average: f(x) = (exp(M y - |y|^2 / 2 - stabiliser) + epsilon) / sqrt(F) with
+// y = x / D^(1/4).
 
-// What is taken from the exponents so that none is large. It cancels in the quotient of linear
-// attention where it is the same for all that a quotient adds up, and counts as a constant.
+// The stabiliser is subtracted from the exponents so that none is large. It cancels in the quotient
+// of linear attention if all terms of a quotient share it; gradients treat it as a constant.
 enum class FavorStabilizer {
   none,
-  of_token,  // the largest of M y of each token: for queries
-  of_head,   // of all tokens of a head: for keys
+  of_token,  // for queries: the largest entry of M y of each token
+  of_head,   // for keys: the largest of all tokens of a head
 };
 
 struct FavorInputs {
@@ -33,7 +33,7 @@ struct FavorInputs {
   at::Tensor matrix;  // [F, D]
   double epsilon = 0;
   FavorStabilizer stabilizer = FavorStabilizer::none;
-  at::Tensor least;  // with of_head: it is at least this, [B, H, 1, 1]; may be undefined
+  at::Tensor least;  // with of_head: a lower bound of the stabiliser, [B, H, 1, 1], or undefined
 };
 struct FavorFeatures {
   at::Tensor features;    // [B, H, L, F]
@@ -41,7 +41,7 @@ struct FavorFeatures {
 };
 FavorFeatures favor_features(const FavorInputs& inputs);
 
-// A feature is this times an exponential with epsilon added to it.
+// The factor 1 / sqrt(F) of a feature.
 double favor_share(std::int64_t features);
 
 }  // namespace roformer

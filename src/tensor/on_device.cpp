@@ -16,14 +16,14 @@ namespace roformer {
 
 at::Tensor pinned_for(const at::Tensor& host, at::Device device) {
   if (!device.is_cuda() || !host.is_cpu()) return host;
-  const c10::DeviceGuard guard(device);  // pinning would wake up the first GPU otherwise
+  const c10::DeviceGuard guard(device);  // otherwise pinning would initialise the first GPU
   return host.pin_memory();
 }
 
 at::Tensor on_device(const at::Tensor& host, at::Device device) {
   if (host.device() == device) return host;
   if (GraphRecording* const recording = GraphRecording::current()) return recording->constant(host);
-  // LibTorch keeps pinned memory until the copy has been made.
+  // LibTorch keeps the pinned memory until the copy is done.
   return pinned_for(host, device).to(device, /*non_blocking=*/true);
 }
 
@@ -40,8 +40,8 @@ std::atomic<GraphRecording*>& under_way() {
   return recording;
 }
 
-// One that is not recorded, so that it carries out what it is given. LibTorch hands out the same
-// few streams in turns: that of the recording, which is the current one here, can be among them.
+// A stream that is not recorded, so that it executes its copies. LibTorch hands out the same few
+// streams in turn, among them the recording's, which is the current one here.
 c10::Stream stream_of_copies(at::Device device) {
   const c10::impl::VirtualGuardImpl gpu(device.type());
   static c10::Stream stream = gpu.getStreamFromGlobalPool(device);
@@ -63,7 +63,7 @@ void GraphRecording::renew(std::uint64_t key) {
   auto* const keys = host.mutable_data_ptr<std::int64_t>();
   keys[0] = std::bit_cast<std::int64_t>(key);
   for (std::size_t i = 1; i < words_.size(); ++i) {
-    std::uint64_t made = 0;  // as random_key makes it, a word at a time
+    std::uint64_t made = 0;  // as random_key() computes it, word by word
     for (const Word& word : words_[i]) {
       made =
           mix(made ^ (word.derived ? std::bit_cast<std::uint64_t>(keys[word.index]) : word.number));
@@ -75,7 +75,7 @@ void GraphRecording::renew(std::uint64_t key) {
 
 void GraphRecording::derived(std::initializer_list<std::uint64_t> words, std::uint64_t key) {
   const std::lock_guard lock(mutex_);
-  if (index_.contains(key)) return;  // a layer is computed again in the backward pass
+  if (index_.contains(key)) return;  // by a layer that is recomputed in the backward pass
   ROFORMER_ASSERT(words_.size() < kMostKeys);
   std::vector<Word> origin;
   for (const std::uint64_t word : words) {

@@ -1,6 +1,6 @@
-// What the host has made, where the model computes. The host never waits for the copy: on a GPU it
-// goes from pinned memory, in the order of the GPU's other work. While a graph is recorded, it is a
-// constant of that (graph_recording.h).
+// Tensors of the host on the device where the model computes, and the recording of a GPU graph, for
+// which such tensors are constants. The host never waits for a copy: it goes from pinned memory, in
+// the order of the GPU's other work.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,47 +14,45 @@
 
 namespace roformer {
 
-// `host` itself on the CPU, else its copy. A tensor that is on the device already stays as it is.
+// `host` itself if it is on the device already, else its copy.
 at::Tensor on_device(const at::Tensor& host, at::Device device);
-// The same with another type, which the host gives it.
+// The same, converted to the options' type on the host.
 at::Tensor on_device(const at::Tensor& host, const at::TensorOptions& options);
 
-// `host` in memory from which on_device() copies at once, where `device` is a GPU; else itself. May
-// be called on any thread: who makes batches ahead pins them there.
+// For a GPU: `host` in pinned memory, from which on_device() copies at once; else `host`. May be
+// called on any thread, such as the one that prepares batches.
 at::Tensor pinned_for(const at::Tensor& host, at::Device device);
 
-// What a pass needs whose kernels a GPU records as a graph, to be run again as one piece with other
-// numbers. A graph repeats the recorded kernels with the recorded arguments: what the host decides
-// for each pass anew, the keys of dropout, has to stand in the device's memory instead, and what it
-// makes from the sizes alone has to stay there.
-
-// The recording of one pass, whose randomness is a function of one key. It lives as long as the
-// graph does.
+// The recording of one pass as a GPU graph, which repeats the recorded kernels with the recorded
+// arguments. The keys of dropout, new in each pass, are therefore read from the device's memory,
+// and tables that the host made from the sizes alone stay there. The pass's randomness is a
+// function of one key. The recording lives as long as the graph.
 class GraphRecording {
  public:
   GraphRecording(std::uint64_t key, at::Device device);
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;
 
-  // The keys in the device's memory become those that the pass would have with this one, behind the
-  // device's other work.
+  // Sets the keys in the device's memory to those of a pass with this key, after the device's other
+  // work.
   void renew(std::uint64_t key);
 
-  // What was derived as random_key(words); a word is the pass's key, another derived one or, for
-  // any key, the same number.
+  // Notes that `key` was derived as random_key(words). A word is the pass's key, another derived
+  // key or a constant.
   void derived(std::initializer_list<std::uint64_t> words, std::uint64_t key);
-  // Where the kernels of the graph find it. It must have been derived.
+  // Where the graph's kernels read a key that was derived.
   const std::uint64_t* address_of(std::uint64_t key) const;
-  // `host` in the device's memory, by a copy that is made now and is not part of the graph.
+  // `host` on the device, copied now and not as part of the graph.
   at::Tensor constant(const at::Tensor& host);
-  // The graph reads this tensor, which it has not made: its memory stays.
+  // Keeps the memory of a tensor that the graph reads but did not make.
   void keep(const at::Tensor& tensor);
   bool keeps(const at::Tensor& tensor) const;
 
-  // The one that is under way, or null. One at a time; its backward pass asks from another thread.
+  // The recording in progress, or null. There is one at a time; its backward pass runs on another
+  // thread.
   static GraphRecording* current();
 
-  // While it lives, the recording is under way.
+  // The recording is in progress while a Scope lives.
   class Scope {
    public:
     explicit Scope(GraphRecording& recording);
@@ -67,25 +65,24 @@ class GraphRecording {
   struct Word {
     bool derived = false;
     std::uint64_t number = 0;
-    std::size_t index = 0;  // of a derived one among the keys
+    std::size_t index = 0;  // of a derived key
   };
 
   at::Device device_;
-  std::vector<std::vector<Word>> words_;        // of each derived key, behind the pass's own
+  std::vector<std::vector<Word>> words_;        // of the pass's key and each derived one
   std::map<std::uint64_t, std::size_t> index_;  // of a key of the recorded pass in `table_`
   at::Tensor table_;                            // [keys] int64 on the device
   std::vector<at::Tensor> kept_;                // what the graph reads and does not make
   mutable std::mutex mutex_;
 };
 
-// For who keeps tensors from one pass to the next and may replace them: a recording that is under
-// way is told of one that it is given. What is made while one is under way is the graph's own and
-// written again whenever that is repeated, so that nobody may keep it, but for what on_device() has
-// brought there.
+// For caches that keep tensors from one pass to the next and may replace them: tells the recording
+// in progress that it reads this one. A tensor made while recording must not be cached, because the
+// graph overwrites it in every repetition; only those that on_device() copied may be.
 void keep_for_graph(const at::Tensor& tensor);
 bool records_graph();
 
-// random_key(words), for dropout: a recording knows how it came about.
+// random_key(words), for dropout; a recording in progress notes how the key was derived.
 std::uint64_t dropout_key(std::initializer_list<std::uint64_t> words);
 
 }  // namespace roformer

@@ -1,4 +1,5 @@
-// Splitting rows over LibTorch's threads, with column sums that do not depend on their number.
+// Splits rows over LibTorch's threads, with column sums that do not depend on the number of
+// threads.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -28,8 +29,8 @@ void for_rows(std::int64_t rows, std::int64_t columns, const Function& function)
   });
 }
 
-// Calls function(0) .. function(count - 1), each thread taking the next when it has time, so that a
-// long one or a busy processor keeps nobody waiting; then at_end() on every thread that took part.
+// Calls function(0) .. function(count - 1): each thread takes the next one when it is free, so that
+// a long call delays no other. Then calls at_end() on every thread that took part.
 template <typename Function, typename AtEnd>
 void for_each_in_turn(std::int64_t count, const Function& function, const AtEnd& at_end) {
   std::atomic<std::int64_t> next = 0;
@@ -40,9 +41,9 @@ void for_each_in_turn(std::int64_t count, const Function& function, const AtEnd&
   });
 }
 
-// As for_rows, with `sums` column vectors per piece: function(begin, end, partial) adds to
-// partial [sums, columns] of A; the result [sums, columns] is their sum in the order of the rows.
-// The pieces are fixed by the shape alone, so the numbers do not depend on the thread count.
+// As for_rows, with column sums: function(begin, end, partial) adds to partial [sums, columns] of
+// A. Returns the sum of all partials, [sums, columns], in the order of the rows. The shape alone
+// decides the pieces, so the result does not depend on the number of threads.
 template <typename A, typename Function>
 at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int64_t sums,
                               const Function& function) {
@@ -60,9 +61,8 @@ at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int6
   return partial.sum(0);
 }
 
-// Memory of one thread's work, which it keeps from call to call.
-
-// Meant to be thread_local; a call may move what the one before gave.
+// Temporary memory that a thread keeps from call to call: meant to be thread_local. A call may
+// invalidate the memory that the previous one returned.
 template <typename T>
 class Scratch {
  public:

@@ -21,19 +21,9 @@ thread_local const ParametersOnly::Told* told_only = nullptr;
 
 }  // namespace
 
-WithoutInitialValues::WithoutInitialValues()
-    : before_(std::exchange(without_initial_values, true)) {}
+WithoutInitialValues::WithoutInitialValues() : scope_(without_initial_values, true) {}
 
-WithoutInitialValues::~WithoutInitialValues() {
-  without_initial_values = before_;
-}
-
-ParametersOnly::ParametersOnly(Told told)
-    : told_(std::move(told)), before_(std::exchange(told_only, &told_)) {}
-
-ParametersOnly::~ParametersOnly() {
-  told_only = before_;
-}
+ParametersOnly::ParametersOnly(Told told) : told_(std::move(told)), scope_(told_only, &told_) {}
 
 Initializer zeros() {
   return constant(0);
@@ -48,8 +38,8 @@ Initializer constant(double value) {
   };
 }
 
-// The numbers of Random::truncated_normal() in their order, drawn by all threads: each draws the
-// normal numbers of some places in the stream, and those that are kept move together.
+// The numbers of Random::truncated_normal() in the same order, drawn by all threads: each draws a
+// part of the stream's normal numbers, and the accepted ones are joined.
 Initializer truncated_normal(double standard_deviation) {
   return [=](std::span<float> values, Random& random) {
     std::vector<std::vector<float>> kept;
@@ -145,7 +135,7 @@ void ParameterStore::flatten() {
   std::stable_sort(trained.begin(), trained.end(), [](const Parameter* a, const Parameter* b) {
     return std::tuple(!a->spec.decay, a->spec.depth) < std::tuple(!b->spec.decay, b->spec.depth);
   });
-  // Every parameter starts on a cache line, which the matrix products like.
+  // Every parameter starts on a cache line, for fast matrix products.
   constexpr std::int64_t kAlignment = 16;
   std::int64_t total = 0;
   for (const Parameter* parameter : trained) {

@@ -1,6 +1,6 @@
-// The trained parameters of a model: named, initialised by name (so that one more parameter changes
-// no other's numbers), and laid out in flat buffers, so that the optimiser, the gradient norm and a
-// checkpoint each are one pass over memory.
+// The trained parameters of a model. Their names seed their initial values, so that adding a
+// parameter changes no other. They lie in flat buffers, so that the optimiser, the gradient norm
+// and a checkpoint each are one pass over memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "tensor/scoped.h"
 
 namespace roformer {
 
@@ -27,35 +28,29 @@ Initializer truncated_normal(double standard_deviation);  // cut at two standard
 Initializer normal(double standard_deviation);
 Initializer uniform(double low, double high);
 
-// As long as it lives, what this thread adds to a store gets no initial values but NaN: all of them
-// are going to be read from a checkpoint. To draw those of a base model takes seconds.
+// As long as it lives, parameters that this thread adds to a store are NaN instead of drawn, which
+// would take seconds for a base model: all of them will be read from a checkpoint.
 class WithoutInitialValues {
  public:
   WithoutInitialValues();
-  ~WithoutInitialValues();
-  WithoutInitialValues(const WithoutInitialValues&) = delete;
-  WithoutInitialValues& operator=(const WithoutInitialValues&) = delete;
 
  private:
-  bool before_;
+  Scoped<bool> scope_;
 };
 
 struct ParameterSpec;
 
-// As long as it lives, what this thread adds to a store is told and takes no memory: each parameter
-// is one number seen from everywhere, and a store that is flattened stays as it is. For asking a
-// model of any size what it would be made of; nothing can be computed with it.
+// As long as it lives, parameters that this thread adds to a store are reported and take no memory:
+// each is one number expanded to its shape, and flatten() does nothing. It lists the parameters of
+// a model of any size; nothing can be computed with them.
 class ParametersOnly {
  public:
   using Told = std::function<void(const ParameterSpec& spec)>;
-  explicit ParametersOnly(Told told);  // what it throws leaves add()
-  ~ParametersOnly();
-  ParametersOnly(const ParametersOnly&) = delete;
-  ParametersOnly& operator=(const ParametersOnly&) = delete;
+  explicit ParametersOnly(Told told);  // add() passes on its exceptions
 
  private:
   Told told_;
-  const Told* before_;
+  Scoped<const Told*> scope_;
 };
 
 struct ParameterSpec {
@@ -66,7 +61,7 @@ struct ParameterSpec {
   int depth = 0;                                     // 0 embeddings, 1..N the layers, N+1 the head
   std::function<void(at::Tensor&)> constraint = {};  // applied in place before each forward
   bool fixed = false;     // never trained: random numbers that belong to the model
-  bool projects = false;  // project() multiplies by it, by the whole of it
+  bool projects = false;  // project() multiplies by the whole of it
 };
 
 struct Parameter {
@@ -89,8 +84,8 @@ class ParameterStore {
                           at::Device device = at::kCPU)
       : seed_(seed), type_(type), device_(device) {}
 
-  // An empty store whose add() hands out the lender's parameter of that name instead of making one:
-  // a second model of the same weights, to read. The lender outlives it.
+  // An empty store whose add() returns the lender's parameter of that name: for a second model with
+  // the same weights, which only reads them. The lender must outlive it.
   static ParameterStore borrowing(const ParameterStore& lender);
 
   // Makes and initialises a parameter. The returned tensor stays valid after flatten(), which moves
@@ -126,12 +121,11 @@ class ParameterStore {
   std::vector<ParameterRange> ranges_;
 };
 
-// Where a part of a model adds its parameters: a prefix of their names, and the depth at which the
-// part begins. With it two parts of one kind stand beside each other in one store.
-
+// Where a part of a model adds its parameters: a prefix of their names and the depth at which the
+// part begins. Two parts of one kind can thus share a store.
 class ParameterScope {
  public:
-  // A whole store is the scope of a model's outermost part.
+  // A whole store is the outermost scope.
   ParameterScope(ParameterStore& store) : store_(&store) {}  // NOLINT: meant to convert
   // "decoder." and "layers.3." make "decoder.layers.3.".
   ParameterScope within(const std::string& prefix, int depth = 0) const {
@@ -141,8 +135,8 @@ class ParameterScope {
     return inner;
   }
 
-  // The same scope where names inside it become others; std::nullopt: such a parameter is not the
-  // model's, and whoever adds it gets zeros that nobody trains or stores.
+  // The same scope with other names. std::nullopt: the parameter does not belong to the model;
+  // add() returns zeros that are neither trained nor stored.
   using Rename = std::function<std::optional<std::string>(const std::string& name)>;
   ParameterScope renamed(Rename rename) const {
     ParameterScope inner = *this;
@@ -150,7 +144,7 @@ class ParameterScope {
     return inner;
   }
 
-  // Name and depth of the spec are those inside the scope.
+  // The spec's name and depth are relative to the scope.
   at::Tensor add(ParameterSpec spec) const {
     if (rename_) {
       std::optional<std::string> name = rename_(spec.name);

@@ -10,8 +10,8 @@
 #include "tensor/dispatch.h"
 #include "tensor/profile.h"
 
-// What every BLAS calls its products; MKL's has one of bfloat16 besides. LibTorch exports those of
-// the BLAS inside it. Column-major, by reference; weak, because not every build has them.
+// The matrix products of every BLAS, and MKL's for bfloat16, which LibTorch exports from the BLAS
+// inside it. Column-major, arguments by reference; weak, because not every build has them.
 extern "C" {
 [[gnu::weak]] void sgemm_(const char* transpose_a, const char* transpose_b, const int* m,
                           const int* n, const int* k, const float* alpha, const float* a,
@@ -102,7 +102,7 @@ void add_transposed_product(const at::Tensor& total, const at::Tensor& a, const 
     return;
   }
   if (total.is_cuda() && total.scalar_type() == at::kFloat) {
-    // cuBLAS adds to the sum what it has in float, without a rounded product in between.
+    // cuBLAS adds in float, without rounding the product first.
     at::Tensor sum = total;
     const std::int64_t whole = a.size(0) / kRowsTogether * kRowsTogether;
     for (const auto& [begin, size] :

@@ -29,11 +29,11 @@ double milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// What LibTorch hands from the begin of an operation to its end.
+// The data of an operation, which LibTorch passes from its begin to its end.
 struct Frame : at::ObserverContext {
   Frame* caller = nullptr;
   Clock::time_point start;
-  double inside = 0;  // milliseconds of what it called
+  double inside = 0;  // milliseconds of the operations that it called
   std::string scope, name;
 };
 
@@ -42,7 +42,7 @@ struct Totals {
   std::int64_t calls = 0;
 };
 
-// Of this thread's profile. There is one at a time.
+// The data of this thread's profile.
 struct Recording {
   Frame* current = nullptr;
   std::map<std::pair<std::string, std::string>, Totals> totals;  // by scope and name
@@ -176,7 +176,7 @@ class KernelProfile : public OperationProfile {
   ~KernelProfile() override {
     try {
       stop();
-    } catch (const std::exception&) {  // of a GPU that has failed, whose error is on its way
+    } catch (const std::exception&) {  // the GPU has failed, which another exception reports
     }
   }
 
@@ -326,8 +326,7 @@ class MemoryMeter::Counter : public c10::MemoryReportingInfoBase {
   std::atomic<std::int64_t> used_ = 0, peak_ = 0;
 };
 
-// LibTorch logs a warning at the first block that was there before and is given back, which is no
-// fault here.
+// LibTorch warns when a block from before the measurement is freed, which is no fault here.
 class MemoryMeter::Silence {
  public:
   Silence() : before_(FLAGS_caffe2_log_level) { FLAGS_caffe2_log_level = 2; }  // errors only

@@ -15,8 +15,8 @@
 namespace roformer {
 namespace {
 
-// Queries (or keys) whose products are held at a time: small enough that the products stay in the
-// cache and that only the rows of the table that they reach are multiplied.
+// Queries (or keys) whose products are stored at a time: few, so that the products stay in the
+// cache and only the rows of the table in their reach are multiplied.
 constexpr std::int64_t kChunk = 128;
 
 template <typename Function>
@@ -32,8 +32,8 @@ enum class Move {
   sum_pairs,     // products[., index(i, j)] += pairs[i, j]
 };
 
-// The pairs [H, Lq, Lk] of one sequence and the products [H, n, R'] of n of its queries or keys
-// with the rows of a reach.
+// Moves numbers between the pairs [H, Lq, Lk] of one sequence and the products [H, n, R'] of n of
+// its queries or keys with the table's rows in reach.
 struct Exchange {
   Move move;
   RelativeSide side;
@@ -42,7 +42,7 @@ struct Exchange {
   RelativeIndex::Reach reach;
 };
 
-// The same for `count` neighbours: products[n * step] with pairs[n], where step 0 is one entry.
+// The same for `count` neighbouring keys: pairs[n] and products[n * step]; step 0: one product.
 template <typename T>
 void exchange_run(Move move, T* __restrict pairs, T* __restrict products, std::int64_t step,
                   std::int64_t count) {
@@ -76,7 +76,7 @@ void exchange_run(Move move, T* __restrict pairs, T* __restrict products, std::i
         break;
     }
   };
-  // The contiguous forms are written out for the vectoriser.
+  // Steps 1 and -1 are constants for the vectoriser.
   if (step == 1) return each([](std::int64_t n) { return n; });
   if (step == -1) return each([](std::int64_t n) { return -n; });
   each([step](std::int64_t n) { return n * step; });
@@ -120,7 +120,7 @@ void exchange(const Exchange& work, const at::Tensor& pairs, const at::Tensor& p
       });
       return;
     }
-    // Several queries share a key's products, so that a head is one thread's.
+    // Several queries share a key's products, so one thread processes a whole head.
     at::parallel_for(0, heads, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin * queries; row < end * queries; ++row) {
         exchange_row(work, p + row * keys + work.first, u + row / queries * count * width, width,
@@ -130,7 +130,7 @@ void exchange(const Exchange& work, const at::Tensor& pairs, const at::Tensor& p
   });
 }
 
-// The same with values [H, R] that are every query's products.
+// The same for values [H, R], which serve as the products of every query.
 void exchange_values(const RelativeIndex& index, Move move, const at::Tensor& pairs,
                      const at::Tensor& values) {
   const std::int64_t rows = values.size(1), queries = index.queries(), keys = index.keys();

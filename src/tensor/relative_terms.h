@@ -1,6 +1,6 @@
-// Terms of attention scores that depend on the pair (query, key) only through a small index: a
-// clipped distance, a bucket. They are computed from [L, R] products of a few rows at a time and
-// never as [L, L, D]. Shapes: B batch, H heads, D head width, R rows of a table.
+// Terms of attention scores that depend on the pair (query, key) only through a small index, such
+// as a clipped distance or a bucket. They are computed from products [L, R] of a few rows at a
+// time, never as [L, L, D]. B batch, H heads, D head width, R rows of a table.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +22,7 @@ class RelativeIndex {
 
   std::int64_t queries() const { return queries_; }
   std::int64_t keys() const { return keys_; }
-  // The rows of query i's pairs with key 0, 1, ..
+  // The rows of the query's pairs with key 0, 1, ..
   const std::int32_t* row(std::int64_t query) const;
   at::Tensor matrix(at::Device device) const;  // [Lq, Lk] int64
 
@@ -40,8 +40,8 @@ class RelativeIndex {
     std::int64_t begin = 0, end = 0;  // indices in rows_
     std::int64_t step = 0;
   };
-  // Calls function(first key, count, row of the first key, step) for the pairs of a query with
-  // `count` keys from `first` on; step 2 or more: no run, the rows are row(query)'s.
+  // Calls function(first key, count, row of the first key, step) for the runs among a query's pairs
+  // with `count` keys from `first` on. Step 2 or more: not a run; read the rows from row(query).
   template <typename Function>
   void for_runs(std::int64_t query, std::int64_t first, std::int64_t count,
                 const Function& function) const;

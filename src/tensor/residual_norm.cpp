@@ -12,7 +12,7 @@
 namespace roformer::composed {
 namespace {
 
-// A constant's bits as the signed number that LibTorch's integers hold; their products wrap.
+// A constant's bits as a signed number: LibTorch's integers are signed, and their products wrap.
 std::int64_t bits(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
@@ -51,7 +51,7 @@ at::Tensor dropped(const DropoutSpec& spec, std::int64_t rows, std::int64_t colu
   fold<32>(x, 15);
   x.mul_(bits32(0x846ca68bu));
   fold<32>(x, 16);
-  // Unsigned x < threshold, by signed numbers with the highest bit turned over.
+  // Unsigned x < threshold, as a comparison of signed numbers with the highest bit flipped.
   constexpr std::uint32_t kSign = 0x80000000u;
   const auto threshold = static_cast<std::uint32_t>(spec.probability * 4294967296.0);
   return x.bitwise_xor_(bits32(kSign)).lt(bits32(threshold ^ kSign));
@@ -110,7 +110,7 @@ kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
   return result;
 }
 
-// What the forward pass leaves for the backward one.
+// What the backward pass needs from the forward pass.
 struct Saved {
   at::Tensor sum, mean, deviation, gain;  // undefined without a norm
   at::Tensor bias, trained_gain, shift;   // the parameters themselves
@@ -124,7 +124,7 @@ Gradients backward(const Saved& saved, const at::Tensor& from_sum, const at::Ten
   if (!from_sum.defined() && !from_normed.defined()) return Gradients(5);
   const at::Tensor& shape = from_sum.defined() ? from_sum : from_normed;
   const std::int64_t rows = shape.size(0), columns = shape.size(1);
-  // Without dropout what flows into the input and into the residual is the same tensor.
+  // Without dropout the gradients of input and residual are the same tensor.
   const bool shared = saved.has_input && saved.has_residual && saved.dropout.probability == 0;
   const auto empty_if = [&](bool wanted) {
     return wanted ? at::empty(shape.sizes(), shape.options()) : at::Tensor();

@@ -14,7 +14,7 @@
 namespace roformer {
 namespace {
 
-// The same from LibTorch's operations, for devices without the loops.
+// Form::composed of rotated().
 at::Tensor composed_rotation(const at::Tensor& x, const Rotation& rotation) {
   const std::int64_t width = rotation.width();
   const at::Tensor rotated_part = x.narrow(-1, 0, width);
@@ -36,7 +36,7 @@ at::Tensor rotate(const at::Tensor& x, const Rotation& rotation, bool inverse) {
   const std::int64_t batch = input.size(0), heads = input.size(1), length = input.size(2),
                      width = input.size(3);
   at::Tensor output = at::empty({batch, length, heads, width}, input.options());
-  // Texts that follow one another evenly are rows of one piece.
+  // Texts at equal distances in memory are processed in one call.
   const bool even = input.stride(0) == length * input.stride(2);
   const std::int64_t texts = even ? 1 : batch;
   for (std::int64_t b = 0; b < texts; ++b) {

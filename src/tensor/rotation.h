@@ -1,5 +1,5 @@
-// Rotating pairs of features by tables of cosines and sines: the one operation behind every rotary
-// scheme. The angles come from position/.
+// Rotates pairs of features by tables of cosines and sines, for every rotary scheme. The angles
+// come from position/.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -56,12 +56,12 @@ QueryKeyValue biased_and_rotated(const PackedHeads& packed,
 void rotate_in_place(const PackedHeads& packed, const at::Tensor& rows, const at::Tensor& bias,
                      const std::optional<RotationPair>& rotation, bool inverse = false);
 
-// The loop itself, on raw rows. `heads` [count, width] blocks in each of the tokens' rows; token t
-// is at position t % L of the tables. Adds a bias [count * width] first where one is given.
+// The loop itself, on raw rows: each token's row holds `heads` blocks of `width` features. Token t
+// is at position t % L of the tables. The bias is added first.
 struct RotationRows {
   at::Tensor source;  // last dimension contiguous
   std::int64_t source_offset = 0, source_row = 0, source_head = 0;
-  at::Tensor destination;  // may share source's memory where the positions are the same
+  at::Tensor destination;  // may be the source, with the same layout
   std::int64_t destination_offset = 0, destination_row = 0, destination_head = 0;
   std::int64_t tokens = 0, heads = 0, width = 0;
   at::Tensor bias;                     // [heads * width] or undefined

@@ -1,5 +1,5 @@
-// Tensors in files: the safetensors format, written atomically and read through a memory map.
-// Checkpoints, and weights that come from or go to Hugging Face, are such files.
+// Tensors in files of the safetensors format, written atomically and read through a memory map:
+// checkpoints, and weights from and for Hugging Face.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,25 +22,25 @@ struct NamedTensor {
   at::Tensor value;  // any device, any strides
 };
 
-// Writes the file whole or not at all (AtomicFile). Throws Error (failure) as that does.
+// Writes the file completely or not at all. Throws Error (failure) as AtomicFile does.
 void write_safetensors(const InnerPath& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-// The tensors of one file, or of several that an index (*.safetensors.index.json) names.
+// The tensors of one file, or of the files that an index (*.safetensors.index.json) names.
 class Safetensors {
  public:
   // `path` is a .safetensors file, an index, or a folder with model.safetensors or
-  // model.safetensors.index.json. Throws Error (failure) with one line for whatever is wrong.
+  // model.safetensors.index.json. Throws Error (failure) for every fault.
   explicit Safetensors(const std::filesystem::path& path);
 
   std::vector<std::string> names() const;  // sorted
   bool contains(const std::string& name) const { return entries_.contains(name); }
   // Type, shape and location of a tensor; the name must be there.
   const SafetensorsEntry& entry(const std::string& name) const;
-  // A read-only view of the mapped file that keeps the map alive (a copy where the file does not
-  // align it); writing into it is a segmentation fault. Throws Error (failure) for a missing name.
+  // A read-only view of the mapped file, which it keeps alive; a copy if the file does not align
+  // it. Writing into it is a segmentation fault. Throws Error (failure) for a missing name.
   at::Tensor tensor(const std::string& name) const;
-  // Metadata of the file, or of the first of several.
+  // Metadata of the file, or of the first file that has some.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::filesystem::path& path() const { return path_; }
 
@@ -62,10 +62,8 @@ class Safetensors {
 at::ScalarType scalar_type(SafetensorsType type);
 SafetensorsType safetensors_type(at::ScalarType type);
 
-// Says of a damaged file of weights which tensors lie where the damage is.
-
-// The damage's message; of a safetensors file with ", part of NAME, NAME and 3 more" where a block
-// is bad and the header can still be read.
+// The damage's message. For a bad block of a safetensors file whose header can still be read, ",
+// part of NAME, NAME and 3 more" follows.
 std::string describe_damage(const Damage& damage);
 
 }  // namespace roformer

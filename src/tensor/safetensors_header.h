@@ -22,14 +22,14 @@ struct SafetensorsEntry {
   std::string name;
   SafetensorsType type = SafetensorsType::f32;
   std::vector<std::int64_t> shape;
-  std::size_t begin = 0;  // bytes, counted from the first byte after the header
+  std::size_t begin = 0;  // bytes from the end of the header
   std::size_t end = 0;
 };
 
 struct SafetensorsHeader {
   std::vector<SafetensorsEntry> entries = {};        // by offset in the file
   std::map<std::string, std::string> metadata = {};  // "__metadata__"
-  std::size_t data_offset = 0;                       // where the data begin in the file
+  std::size_t data_offset = 0;                       // the first byte of the data in the file
 };
 
 // Reads the header of a whole file. Throws Error (failure, location `file`) unless every field is

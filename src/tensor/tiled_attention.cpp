@@ -17,7 +17,7 @@
 namespace roformer {
 namespace {
 
-// Segments that one thread takes after another, since they add to one gradient of a bias of pairs.
+// One thread's segments: those that share the gradient of a bias of pairs.
 struct Work {
   std::size_t begin = 0, end = 0;  // of segments
   std::int64_t head = 0;
@@ -40,7 +40,7 @@ std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>&
   return works;
 }
 
-// Calls function(tile), tile a std::type_identity of the AttentionTile that serves.
+// Calls function(tile), a std::type_identity of the AttentionTile to use.
 template <typename Function>
 void with_tile(const TiledAttention& in, const Function& function) {
   with_type(in.query.scalar_type(), [&](auto type) {
@@ -62,7 +62,7 @@ void check(const TiledAttention& in) {
                   (in.additive.empty() && form_of(in.query) == Form::loops &&
                    in.sums.scalar_type() == at::kDouble && in.sums.stride(1) == 1));
   for (const at::Tensor& additive : in.additive) {
-    // LibTorch leaves the stride of a single column as it comes.
+    // LibTorch leaves the stride of a single column open.
     ROFORMER_ASSERT((additive.dim() == 2 || additive.dim() == 3) &&
                     (additive.size(-1) == 1 || additive.stride(-1) == 1) &&
                     additive.scalar_type() == accumulate_type(in.query.scalar_type()));
@@ -75,8 +75,8 @@ void check(const TiledAttention& in) {
   }
 }
 
-// A tensor for each segment's gradient of a bias of differences that is wanted, [H, Lq + Lk - 1]:
-// segments are many threads' work, and their order in the sum must not depend on that.
+// A tensor for each segment's gradient of a bias by difference, [H, Lq + Lk - 1], if wanted:
+// segments are distributed over threads, and the order of their sum must not depend on that.
 std::vector<at::Tensor> gradients_of_differences(const TiledAttention& in,
                                                  const std::vector<at::Tensor>& wanted) {
   std::vector<at::Tensor> gradients_by_difference(in.segments.size());
@@ -148,7 +148,7 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
 
 namespace {
 
-// A beam's, and no more: from here on each key serves enough queries for a product of matrices.
+// Enough for a beam. With more queries a matrix product is faster.
 constexpr std::int64_t kMostQueries = 8;
 
 bool wants_gradient(const at::Tensor& x) {
@@ -167,7 +167,7 @@ bool can_attend_few(const FewQueryAttention& in) {
 at::Tensor attend_few(const FewQueryAttention& in) {
   const std::int64_t texts = in.query.size(0), heads = in.query.size(1), queries = in.query.size(2),
                      width = in.query.size(3), keys = in.key.size(2);
-  const std::int64_t shared = heads / in.key.size(1);  // heads of queries that see the same keys
+  const std::int64_t shared = heads / in.key.size(1);  // query heads that share a head of keys
   ROFORMER_ASSERT(in.key.size(1) * shared == heads && in.value.sizes() == in.key.sizes());
   const at::ScalarType type = in.query.scalar_type(), wide = accumulate_type(type);
   const at::Tensor query = in.query.detach().to(wide).contiguous();

@@ -41,9 +41,7 @@ struct TokenLayout {
   }
 };
 
-// Some queries of some texts at a time, so that what is made for pairs of query and key is never
-// held for all of them.
-
+// Some queries of some texts, so that numbers for pairs of query and key are never stored for all.
 struct TextBlock {
   std::int64_t text = 0, texts = 0;
   std::int64_t row = 0, rows = 0;  // queries
@@ -54,18 +52,17 @@ struct TextBlock {
   }
   // x [B, ..]: [texts, ..].
   at::Tensor texts_of(const at::Tensor& x) const { return x.narrow(0, text, texts); }
-  // x [B, H, L, ..]: [texts, H, row + rows, ..], what the last of the queries sees under causality.
+  // x [B, H, L, ..]: [texts, H, row + rows, ..], the keys that the last query sees under causality.
   at::Tensor seen_of(const at::Tensor& x) const { return texts_of(x).narrow(2, 0, row + rows); }
 };
 
-// All queries [texts, queries] in blocks of at most `rows` queries of a text, and of as many texts
-// as hold at most `most` numbers where a query has `numbers`, but of one at least.
+// Splits [texts, queries] into blocks of at most `rows` queries of a text and of as many texts (at
+// least one) as hold at most `most` numbers, if a query has `numbers`.
 std::vector<TextBlock> text_blocks(std::int64_t texts, std::int64_t queries, std::int64_t rows,
                                    std::int64_t numbers, std::int64_t most);
 
-// Pads sequences of different lengths into one block for operations that need equal lengths.
-
-// T tokens of sequences end to end, [T, C], as one block [sequences, length, C].
+// Sequences of different lengths, T tokens [T, C] end to end, as one padded block
+// [sequences, length, C], for operations that need equal lengths.
 struct PaddedBlock {
   std::vector<TokenBlock> parts;  // of equally long sequences
   std::int64_t tokens = 0;

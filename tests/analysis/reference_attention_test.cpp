@@ -9,7 +9,7 @@
 #include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/words.h"
-#include "position/remapped_distances.h"
+#include "position/scheme_parts.h"
 
 #include <ATen/ATen.h>
 

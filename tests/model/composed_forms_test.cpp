@@ -1,6 +1,6 @@
 // A training step by the program's own loops, by the LibTorch operations that a GPU takes in their
-// place, and by the GPU's kernels run on the CPU (loops.h): the same losses, gradients and dropped
-// numbers, whatever the model is made of.
+// place, and by the GPU's kernels run on the CPU (dispatch.h): the same losses, gradients and
+// dropped numbers, whatever the model is made of.
 #include <ATen/ATen.h>
 
 #include <string>

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "catch.h"
 #include "config/schemes/explicit_positions.h"
-#include "position/explicit_positions.h"
 #include "position/scheme.h"
+#include "position/scheme_parts.h"
 
 using namespace roformer;
 

@@ -7,9 +7,7 @@
 
 #include "catch.h"
 #include "distance.h"
-#include "position/cope.h"
-#include "position/dape.h"
-#include "position/stick_breaking.h"
+#include "position/scheme_parts.h"
 #include "tensor/dispatch.h"
 
 using namespace roformer;

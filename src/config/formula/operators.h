@@ -17,7 +17,7 @@
 
 namespace roformer {
 
-// What an operator gives.
+// The type of an operator's result.
 enum class FormulaResult {
   condition,
   integer,
@@ -134,7 +134,7 @@ inline constexpr std::tuple kAll{
         [](auto math, const auto& x) { return math.lesser(math.greater(x[0], x[1]), x[2]); }},
     FormulaOperator{{Op::where, "where", 3, Result::kept},
                     [](auto, const auto& x) { return where(x[0], x[1], x[2]); }},
-    // Computed term by term by whoever evaluates a formula: its first argument is a name.
+    // The evaluators compute it term by term: its first argument is a name.
     FormulaOperator{{Op::sum, "sum", 4, Result::kept}, [](auto, const auto& x) { return x[0]; }}};
 
 }  // namespace formula_operators

@@ -1,5 +1,5 @@
-// The parameters of a formula as text, `{slope: {per: head, initial: 1, positive: true}}`, which a
-// file may spread over lines, and what a formula with its parameters comes to.
+// Formulas in settings: their parameters as text, `{slope: {per: head, initial: 1, positive:
+// true}}`, initial values, and libraries of formulas in files.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,26 @@
 
 namespace roformer {
 
-// Throws InvalidValue with what is wrong in which parameter.
+// Throws InvalidValue, which names the parameter.
 std::vector<FormulaParameter> parse_formula_parameters(std::string_view text);
-// What parse_formula_parameters reads back.
+// The text that parse_formula_parameters reads.
 std::string print_formula_parameters(const std::vector<FormulaParameter>& parameters);
 
 // The names that `bias` or `score` may use.
 FormulaNames formula_names(const FormulaSettings& settings);
-// The text that counts: score where there is one, else bias.
+// The formula's text: the score if there is one, else the bias.
 const std::string& formula_text(const FormulaSettings& settings);
-// Those of an initial value.
+// The names that an initial value may use.
 FormulaNames initial_names();
 
-// Where an initial value is asked for. `index`: the index in a table.
+// The entry whose initial value is computed. `index`: in a table.
 struct ParameterEntry {
   std::int64_t head = 0, heads = 1, layer = 0, layers = 1, index = 0, size = 0;
 };
 double initial_value(const FormulaNode& initial, const ParameterEntry& entry);
 
-// Formulas by name in a file of their own: `position.formula: FILE#NAME`.
-
-// The options that FILE#NAME stands for; a text without # is the bias itself. Throws InvalidValue
-// where there is no such file or formula. A relative path is taken from `folder`.
+// The options that `position.formula: FILE#NAME` stands for; a text without # is the bias itself.
+// Throws InvalidValue if there is no such file or formula. A relative path starts at `folder`.
 std::vector<SchemeOption> read_formula(std::string_view text, const std::filesystem::path& folder);
 
 }  // namespace roformer

@@ -297,7 +297,7 @@ class Parser {
     return node;
   }
 
-  // Where a sum begins or ends.
+  // The first or last value of a sum's variable.
   FormulaNode bound() {
     FormulaNode node = whole_part();
     const FormulaUses& uses = node.uses;

@@ -6,8 +6,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// Of what is not positive. Exact zeros for what is hidden or too small to count. A number that may
-// be chosen is one that the compiler branches for; bits are not.
+// exp(x) for x <= 0, exactly 0 below -87. The bit mask replaces a choice between two numbers, for
+// which the compiler would branch.
 ROFORMER_INLINE float power_of(float x) {
   float power = exponential_within(x);
   std::int32_t bits;
@@ -36,8 +36,8 @@ void move_rows(const MovedRows<From, To>& o) {
   }
 }
 
-// What the scores of one row still lack: scores * factor + bias. Scores that have a bias get both
-// at once and lack nothing then; the others get their scale where they are next needed.
+// Applies scale and bias to a row of scores, if there is a bias. Returns the factor that the scores
+// still need: without a bias the scale is applied where they are read next.
 template <typename A>
 ROFORMER_INLINE A finish_scores(const ScoreRows<A>& o, std::int64_t row, A* __restrict scores,
                                 std::int64_t count) {
@@ -61,14 +61,14 @@ void softmax(const Softmax<T>& o) {
     const std::int64_t count = o.rows.visible(row);
     const A factor = finish_scores(o.rows, row, scores, count);
     const A largest = largest_of(scores, count) * factor;
-    // What is hidden altogether stays at zero, what is not a number is none afterwards.
+    // A row with only hidden keys stays zero; NaN stays NaN.
     const A shift = largest > -kInfinity ? largest : A(0);
     A total = 0;
     for_parts(count, [&](std::int64_t begin, std::int64_t part) ROFORMER_INLINED {
       const A* const from = scores + begin;
       RowResult<T, kPart> results;
       A* const result = results.begin(powers + begin);
-      // The powers may lie where the scores did, number upon number.
+      // The powers may overwrite the scores, each number in its place.
 #pragma GCC ivdep
       for (std::int64_t c = 0; c < part; ++c) result[c] = power_of(from[c] * factor - shift);
       total += sum_of(result, part);
@@ -80,7 +80,7 @@ void softmax(const Softmax<T>& o) {
   }
 }
 
-// Of one row: the sum of the probabilities times their gradients.
+// The sum of a row's probabilities times their gradients.
 template <typename A>
 ROFORMER_INLINE A sum_of_slopes(const A* scores, const A* gradients, std::int64_t count, A factor,
                                 A logarithm) {
@@ -114,7 +114,7 @@ void slope(const SoftmaxSlope<T>& o) {
       RowResult<T, kPart> made_probabilities, made_slopes;
       A* const probability = made_probabilities.begin(probabilities + first);
       A* const slope = made_slopes.begin(slopes + first);
-      // The results may lie where the scores and gradients did, number upon number.
+      // The results may overwrite the scores and gradients, each number in its place.
       if (o.bias_gradient == nullptr) {
 #pragma GCC ivdep
         for (std::int64_t c = 0; c < part; ++c) {
@@ -164,9 +164,7 @@ void row_products(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row
   }
 }
 
-// Softmax attention of a few queries to the keys of one head (FewQueries).
-
-// In halves: one number after the other would each wait for the one before.
+// By halves: summed one after the other, each number would wait for the previous sum.
 template <typename A>
 ROFORMER_INLINE A sum_of_lanes(const Lanes<A>& lanes) {
   A numbers[kLanes<A>];
@@ -192,8 +190,8 @@ ROFORMER_INLINE Accumulate<T> product_of(const Accumulate<T>* x, const T* y, std
   return sum;
 }
 
-// output = factor * the sum of the value rows times the powers, for `count` times the lanes of
-// features, whose sums stay in registers.
+// output = factor * sum of power * value row, for `count` vectors of features, whose sums stay in
+// registers.
 template <std::int64_t count, typename T>
 ROFORMER_INLINE void add_up_values(const FewQueries<T>& o, const Accumulate<T>* powers,
                                    Accumulate<T> factor, const T* value, T* output) {

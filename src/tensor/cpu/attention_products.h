@@ -1,4 +1,5 @@
-// The rows of one head, and what of them some queries see.
+// The matrix products of one head's attention in one segment: by the BLAS (BlasProducts) or, for
+// bfloat16 on AMX, by tiles (PanelProducts). Both classes have the same members.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,16 +43,14 @@ struct SeenKeys {
   std::int64_t skipped = 0, count = 0;
 };
 
-// Sums of products on their way to memory, or in it already.
+// Sums of products, in their final place or in separate memory.
 template <typename A>
 struct SumRows {
   A* data = nullptr;
   std::int64_t row = 0;
 };
 
-// The matrix products of one head's attention in one segment by the BLAS, from where the rows lie.
-
-// M in memory, T in products. PanelProducts (panel_products.h) has the same members.
+// By the BLAS, without moving the rows. M in memory, T in products.
 template <typename MemoryType, typename ProductType>
 class BlasProducts {
  public:
@@ -59,8 +58,8 @@ class BlasProducts {
   using T = ProductType;
   using A = kernels::Accumulate<M>;
   using Rows = Operand<T>;  // of queries or of the output's gradient
-  // Queries at a time, and the scores that they may have but for the least: the BLAS is slow with
-  // few rows (2,048 keys in fp32: 1.5 times as slow with 32 of them).
+  // Queries at a time, and the scores that they may have (the least number of queries may have
+  // more). The BLAS is slow with few rows: 1.5 times as slow with 32 (2,048 keys in fp32).
   static constexpr std::int64_t kLeastQueries = 32, kMostQueries = 128;
   static constexpr std::int64_t kScores = std::int64_t{1} << 20;
 
@@ -69,8 +68,8 @@ class BlasProducts {
         keys_(operand(keys, buffers().keys)),
         values_(operand(values, buffers().values)) {}
 
-  // The numbers of `count` queries and the keys that they see lie in rows of this many, and as many
-  // of a row are filled.
+  // The pairs of `count` queries with the keys that they see lie in rows of this length, all
+  // filled.
   static std::int64_t pair_row(std::int64_t seen) { return seen; }
   static std::int64_t padded(std::int64_t seen) { return seen; }
   static std::int64_t pair_rows(std::int64_t count) { return count; }
@@ -81,14 +80,13 @@ class BlasProducts {
 
   // products [count, seen] = rows . keys
   void with_keys(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_transposed(rows, count, behind(keys_, seen.skipped), seen.count, products);
+    with_transposed(rows, count, after(keys_, seen.skipped), seen.count, products);
   }
   void with_values(const Rows& rows, std::int64_t count, SeenKeys seen, A* products) const {
-    with_transposed(rows, count, behind(values_, seen.skipped), seen.count, products);
+    with_transposed(rows, count, after(values_, seen.skipped), seen.count, products);
   }
 
-  // sums [count, D] = pairs . keys; in `to` where sums are of its type, else in memory of their
-  // own.
+  // sums [count, D] = pairs . keys, in `to` if that has the sums' type, else in separate memory.
   SumRows<A> sum_keys(const T* pairs, SeenKeys seen, RowRange<M> to) const {
     return sum(pairs, seen, keys_, to);
   }
@@ -106,12 +104,12 @@ class BlasProducts {
       for (std::int64_t i = 0; i < keys; ++i) std::fill_n(sums.data + i * sums.row, width_, A(0));
     }
   }
-  // Those of the seen keys gain slopes^T queries, or become that.
+  // Adds slopes^T queries to the gradients of the seen keys, or sets them.
   void add_to_keys(const T* slopes, const Rows& queries, std::int64_t count, SeenKeys seen,
                    bool add) const {
     add_transposed(key_sums_, slopes, queries, count, seen, add);
   }
-  // And those of their values probabilities^T gradients.
+  // The same for their values with probabilities^T gradients.
   void add_to_values(const T* probabilities, const Rows& gradients, std::int64_t count,
                      SeenKeys seen, bool add) const {
     add_transposed(value_sums_, probabilities, gradients, count, seen, add);
@@ -121,7 +119,7 @@ class BlasProducts {
     store(value_sums_, values);
   }
 
-  // Where sums lie elsewhere, to their place.
+  // Copies sums in separate memory to their place.
   void store(const SumRows<A>& sums, RowRange<M> to) const {
     if constexpr (!std::is_same_v<M, A>) {
       loops_.scatter({.from = sums.data,
@@ -169,7 +167,7 @@ class BlasProducts {
       return {.data = memory(range.count * width_), .row = width_};
     }
   }
-  static Rows behind(Rows rows, std::int64_t skipped) {
+  static Rows after(Rows rows, std::int64_t skipped) {
     rows.data += skipped * rows.row;
     return rows;
   }
@@ -191,7 +189,7 @@ class BlasProducts {
                  .n = width_,
                  .k = seen.count,
                  .a = {.data = pairs, .row = seen.count},
-                 .b = behind(keys, seen.skipped),
+                 .b = after(keys, seen.skipped),
                  .product = sums.data,
                  .product_row = sums.row});
     return sums;
@@ -209,18 +207,16 @@ class BlasProducts {
   }
 };
 
-// The matrix products of one head's attention in one segment by tile products (tile_products.h):
-// keys and values are laid out once for all queries, and all numbers of rows and columns are
-// multiples of 32, so that few tiles are ever compiled.
-
-// As BlasProducts (blas_products.h), for bfloat16 and heads whose width is a multiple of 32.
+// By tile products (products.h), for bfloat16 and heads whose width is a multiple of 32. Keys and
+// values are laid out once for all queries. All numbers of rows and columns are multiples of 32, so
+// that few tiles are ever compiled.
 class PanelProducts {
  public:
   using M = c10::BFloat16;
   using T = c10::BFloat16;
   using A = float;
-  // Queries at a time, and the scores that they may have but for the least: with their gradients
-  // they stay in a core's own cache.
+  // Queries at a time, and the scores that they may have (the least number of queries may have
+  // more): with their gradients these fit in a core's cache.
   static constexpr std::int64_t kLeastQueries = 64, kMostQueries = 128;
   static constexpr std::int64_t kScores = std::int64_t{1} << 15;
   using Rows = const T*;  // [count, D], zeros up to a multiple of 32 rows
@@ -236,13 +232,13 @@ class PanelProducts {
         key_columns_(columns_of(keys, buffers().key_columns)),
         value_rows_(rows_of(values, buffers().value_rows)) {}
 
-  // A stride that is no power of two, so that the rows of a tile do not share their cache lines.
+  // Not a power of two, so that the rows of a tile do not compete for the same cache sets.
   static std::int64_t pair_row(std::int64_t seen) { return row_of(padded(seen)); }
   static std::int64_t padded(std::int64_t count) {
     return (count + kMultiple - 1) / kMultiple * kMultiple;
   }
   static std::int64_t pair_rows(std::int64_t count) { return padded(count); }
-  // A panel is entered at multiples of 32 keys; what is seen more is hidden pair by pair.
+  // A panel starts at a multiple of 32 keys; the additional keys are hidden pair by pair.
   static SeenKeys widened(SeenKeys seen) {
     const std::int64_t skipped = seen.skipped / kMultiple * kMultiple;
     return {.skipped = skipped, .count = seen.count + seen.skipped - skipped};
@@ -265,7 +261,7 @@ class PanelProducts {
     return sum(pairs, seen, value_rows_, to.count);
   }
 
-  // Lays out, too, what only with_values() and sum_keys() read.
+  // Also lays out the operands that only with_values() and sum_keys() read.
   void begin_gradients(RowRange<M>, RowRange<M>) {
     key_rows_ = rows_of(keys_, buffers().key_rows);
     value_columns_ = columns_of(values_, buffers().value_columns);

@@ -1,6 +1,6 @@
 // Attention of one head in one segment on a CPU, forward and backward, as many queries at a time as
-// keep their scores in a core's own cache: products (blas_products.h, panel_products.h) and loops
-// (tensor/attention_kernels.h) in turn.
+// keep their scores in a core's cache: matrix products (attention_products.h) alternate with loops
+// (tensor/attention_kernels.h).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace roformer {
 
-// Whether what is added depends on the difference of positions alone.
+// Whether an additive term has one number for each difference of positions.
 inline bool by_difference(const at::Tensor& additive) {
   return additive.dim() == 2;
 }
@@ -238,7 +238,7 @@ class AttentionTile {
   const TiledAttention& in_;
   const AttentionSegment& segment_;
   std::int64_t head_, width_, queries_ = 0;
-  // Query i sees no key before i + first_ and none behind i + last_.
+  // Query i sees no key before i + first_ and none after i + last_.
   std::int64_t first_ = 0, last_ = 0;
   HeadRows<M> query_;
   const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
@@ -257,8 +257,8 @@ class AttentionTile {
     return {.rows = rows, .begin = segment_.query_begin + queries.first, .count = queries.count};
   }
 
-  // The first and the last difference of positions that this head's table leaves visible, as
-  // entries for query 0 that stand for its keys; all without such a table.
+  // Sets first_ and last_ from the differences of positions that this head's table hides at its
+  // ends; without a table all are visible.
   void find_window() {
     last_ = segment_.query_length + segment_.key_length - 2;
     first_ = 0;
@@ -279,7 +279,7 @@ class AttentionTile {
     const std::int64_t count = std::min(queries_, segment_.query_length - first);
     return {.first = first, .count = count, .seen = seen_by(first, count)};
   }
-  // The keys that `count` queries from `first` on see among them.
+  // The keys that at least one of `count` queries from `first` on sees.
   SeenKeys seen_by(std::int64_t first, std::int64_t count) const {
     const std::int64_t keys = segment_.key_length, last = first + count - 1;
     std::int64_t end = last_ + last + 1;
@@ -303,9 +303,9 @@ class AttentionTile {
   double* sums_of(const at::Tensor& sums) const {
     return sums.data_ptr<double>() + head_ * sums.stride(0) + segment_.key_begin;
   }
-  // What differences of the running sums add to the scores of these queries, but for what is the
-  // same along a row, which a softmax does not see: c of the first of them less c of each key, so
-  // that near keys have exact differences however large the sums have grown.
+  // The bias from the differences of the running sums, up to a constant for each row, which a
+  // softmax ignores: c of the first query minus c of each key. Near keys thus have exact
+  // differences however large the sums are.
   const A* key_bias(const Queries& queries) const {
     thread_local Scratch<A> memory;
     const SeenKeys seen = queries.seen;
@@ -318,8 +318,8 @@ class AttentionTile {
     return bias;
   }
 
-  // This head's numbers of a query's pairs with key 0, 1, .., and how far those of the next query
-  // are behind.
+  // This head's numbers for the query's pairs with key 0, 1, ..; pair_row() is the stride to the
+  // next query's.
   A* pairs(const at::Tensor& additive, std::int64_t query) const {
     A* const own =
         additive.data_ptr<A>() + (additive.size(0) == 1 ? 0 : head_ * additive.stride(0));

@@ -1,4 +1,4 @@
-// Numbers of a row in lanes: the largest of some, their sum, and their way to a narrower type.
+// Rows in vector lanes: largest number, sum, and rounding to a narrower type.
 #pragma once
 
 #if defined(__AVX512BF16__)
@@ -14,8 +14,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// As many numbers as 64 bytes hold, whatever the instruction set, so that each sums in the same
-// lanes (the compiler may still reorder what is summed in one).
+// 64 bytes of numbers on every instruction set, so that all sum in the same lanes (the compiler may
+// still reorder the sum within a lane).
 template <typename A>
 struct LanesOf {
   typedef A type __attribute__((vector_size(64)));
@@ -37,8 +37,8 @@ ROFORMER_INLINE void load_lanes(const c10::BFloat16* numbers, Lanes<float>& lane
   std::memcpy(&lanes, &bits, sizeof lanes);
 }
 
-// The largest of some numbers; what is not a number is passed over. In lanes by hand: the
-// vectoriser takes a largest number only where there may be none that is not one.
+// The largest number; NaN is skipped. Written with lanes because the vectoriser does not handle a
+// maximum of numbers that may be NaN.
 template <typename T>
 ROFORMER_INLINE Accumulate<T> largest_of(const T* numbers, std::int64_t count) {
   using A = Accumulate<T>;
@@ -76,7 +76,7 @@ ROFORMER_INLINE void store_row(const Accumulate<T>* __restrict from, T* __restri
   for (std::int64_t c = 0; c < count; ++c) store(to[c], from[c]);
 }
 #if defined(__AVX512BF16__)
-// By the processor's own instruction, which takes numbers below the least normal one for zero.
+// By the processor's instruction, which rounds denormal numbers to zero.
 ROFORMER_INLINE void store_row(const float* __restrict from, c10::BFloat16* __restrict to,
                                std::int64_t count) {
   std::int64_t c = 0;
@@ -93,8 +93,8 @@ ROFORMER_INLINE void store_row(const float* __restrict from, c10::BFloat16* __re
 }
 #endif
 
-// Where the numbers of a row are computed: in the row itself, or beside it where they are rounded
-// at the end.
+// Where the numbers of a row are computed: in the row itself, or in a buffer if they must be
+// rounded at the end.
 template <typename T, std::int64_t most>
 class RowResult {
  public:
@@ -116,8 +116,7 @@ class RowResult {
   A numbers_[kInPlace ? 1 : most];
 };
 
-// Calls function(begin, count) for parts of a row. Its lambda is inlined as functions are: each row
-// would build it anew.
+// Calls function(begin, count) for parts of a row. ROFORMER_INLINED makes the lambda inline.
 #define ROFORMER_INLINED __attribute__((always_inline))
 inline constexpr std::int64_t kPart = 256;
 template <typename Function>

@@ -1,4 +1,6 @@
-// Bias and activation, with and without a gate.
+// The row loops of kernels.h: activations, norms, rotation, sums of columns, FAVOR+'s features. The
+// kernels of gpu/sources compute the same with a thread for some columns; what both share are the
+// formulas of kernel_arithmetic.h.
 #pragma once
 
 #include "tensor/cpu/lanes.h"
@@ -109,7 +111,7 @@ void gated_activation_backward_as(const GatedActivation<T>& o, std::int64_t begi
   }
 }
 
-// Of the two activations that have a gated form.
+// Two of the activations have a gated form.
 template <typename T>
 void gated_activation_forward(const GatedActivation<T>& o, std::int64_t begin, std::int64_t end) {
   if (o.activation == Activation::swish) {
@@ -126,8 +128,6 @@ void gated_activation_backward(const GatedActivation<T>& o, std::int64_t begin, 
   gated_activation_backward_as<Activation::gelu>(o, begin, end);
 }
 
-// Residual, bias, dropout and norm in one pass.
-
 template <typename T>
 void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;
@@ -141,7 +141,6 @@ void residual_norm_forward(const ResidualNorm<T>& o, std::int64_t begin, std::in
         const T* __restrict input = o.input + row * n + first;
         RowResult<T, kPart> sums;
         A* __restrict parts = sums.begin(sum + first);
-        // Without a bias or a residual the sum starts from the parts that are there.
         for (std::int64_t c = 0; c < count; ++c) parts[c] = load(input[c]);
         if (o.bias != nullptr) {
           const A* __restrict bias = o.bias + first;
@@ -255,8 +254,6 @@ void residual_norm_backward(const ResidualNorm<T>& o, std::int64_t begin, std::i
   if (gradient != local) delete[] gradient;
 }
 
-// Rotation of pairs of features, with a bias before it.
-
 template <bool interleaved, typename T>
 ROFORMER_INLINE void rotate_head(const Rotate<T>& o, const T* input, T* output,
                                  const Accumulate<T>* bias, const Accumulate<T>* cosine,
@@ -325,8 +322,6 @@ void rotate(const Rotate<T>& o, std::int64_t begin, std::int64_t end) {
   return rotate_rows<false>(o, begin, end);
 }
 
-// Sums of columns over rows.
-
 // Four rows at a time: a pass over the sums costs as much as one over a row.
 template <typename T>
 void column_sums(const ColumnSums<T>& o, std::int64_t begin, std::int64_t end) {
@@ -362,8 +357,6 @@ void running_sums(const RunningSums<A>& o) {
     }
   }
 }
-
-// FAVOR+'s features and their gradient.
 
 template <typename A>
 void exponential_features(const ExponentialFeatures<A>& o, std::int64_t rows) {

@@ -1,6 +1,6 @@
-// Loops along rows of scores: the softmax, and those in which each key waits for the keys on one
-// side of it, stick-breaking and positions that gates count. What waits is a bare sum, taken of
-// several rows at once; all else is done before or after it, key upon key.
+// Loops along rows of scores: the softmax, and stick-breaking and CoPE, in which each key needs a
+// running sum over the keys on one side. Only that sum is sequential, for several rows at once; the
+// rest is vectorised over keys before and after it.
 #pragma once
 
 #include "tensor/attention_kernels.h"
@@ -8,8 +8,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// ln(1 + y) for y from 0 to 1, as precise at its lower end: 2 atanh(y / (2 + y)) by its series,
-// whose rest is below 2e-9 of it.
+// ln(1 + y) for y from 0 to 1, precise for small y too: 2 atanh(y / (2 + y)) by its series, with a
+// relative remainder below 2e-9.
 ROFORMER_INLINE float logarithm_of_one_and(float y) {
   const float z = y / (2.0f + y), square = z * z;
   float sum = 1.0f / 15;
@@ -26,7 +26,8 @@ ROFORMER_INLINE double logarithm_of_one_and(double y) {
   return std::log1p(y);
 }
 
-// Calls function(row, std::integral_constant<rows>) for rows together, then for those left over.
+// Calls function(row, std::integral_constant<rows>) for groups of rows, then for each remaining
+// row.
 template <typename Function>
 ROFORMER_INLINE void for_rows_together(std::int64_t begin, std::int64_t end,
                                        const Function& function) {
@@ -73,8 +74,8 @@ ROFORMER_INLINE void sum_forwards(A (&values)[rows][kPart], std::int64_t count, 
   }
 }
 
-// 1 where a key is seen, 0 where it is hidden: a factor, since loops that choose do without
-// vectors.
+// 1 for a visible key, 0 for a hidden one: a factor, because loops with branches are not
+// vectorised.
 template <bool hides, typename A>
 ROFORMER_INLINE void seen_keys(const VisiblePairs& pairs, std::int64_t row, std::int64_t begin,
                                std::int64_t count, A* __restrict seen) {
@@ -122,7 +123,7 @@ void softmax_rows(const SoftmaxRows<A>& o, std::int64_t begin, std::int64_t end)
   }
 }
 
-// The sigmoid, and ln(1 + e^score) besides.
+// The sigmoid; `taken` becomes ln(1 + e^score).
 template <typename A>
 ROFORMER_INLINE A share_of(A score, A& taken) {
   const A size = std::fabs(score), power = exponential(-size);
@@ -139,7 +140,7 @@ ROFORMER_INLINE A share_of(A score) {
 template <std::int64_t rows, bool hides, typename A>
 ROFORMER_INLINE void break_rows(const BreakSticks<A>& o, std::int64_t row) {
   const std::int64_t keys = o.pairs.keys;
-  A left[rows] = {};  // minus the logarithm of what is left of the stick
+  A left[rows] = {};  // minus the logarithm of the rest of the stick
   for_parts_backwards(keys, [&](std::int64_t begin, std::int64_t count) ROFORMER_INLINED {
     A taken[rows][kPart], seen[rows][kPart], unwanted[kPart];
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -158,8 +159,7 @@ ROFORMER_INLINE void break_rows(const BreakSticks<A>& o, std::int64_t row) {
     for (std::int64_t r = 0; r < rows; ++r) {
       A* __restrict scores = o.scores + (row + r) * keys + begin;
       for (std::int64_t c = 0; c < count; ++c) {
-        // What is hidden took nothing, so that its score may be any number, of which no power is
-        // asked.
+        // The score of a hidden key may be any number, so the exponent is limited to 0.
         const A logarithm = scores[c] - taken[r][c];
         scores[c] = power_of(logarithm > 0 ? A(0) : logarithm) * (hides ? seen[r][c] : A(1));
       }
@@ -203,12 +203,12 @@ void stick_slopes(const StickSlopes<A>& o, std::int64_t begin, std::int64_t end)
   });
 }
 
-// Where the positions of some keys lie in a row of products: the whole position below, the products
-// there and at the next, and the next one's share.
+// Positions of some keys between two whole positions: the lower one, the products at both, and the
+// upper one's share.
 template <typename A>
 struct Places {
-  // The next one also where the position is whole, which rounding decides: its slope is that of the
-  // positions behind it then, and not none.
+  // `high` differs from `low` even at a whole position, which only rounding makes whole: its slope
+  // is then that of the next positions and not zero.
   std::int32_t low[kPart], high[kPart];
   A share[kPart], below[kPart], above[kPart];
 
@@ -285,8 +285,7 @@ void contextual_slopes(const ContextualSlopes<A>& o, std::int64_t begin, std::in
           to_position[c] = slopes[c] * (position[r][c] < static_cast<A>(last) ? step : A(0));
         }
       }
-      // Neighbouring keys of a row add to the same numbers, those of other rows meanwhile to
-      // others.
+      // Neighbouring keys of a row add to the same numbers, so rows alternate.
       for (std::int64_t c = 0; c < count; ++c) {
         for (std::int64_t r = 0; r < rows; ++r) {
           const A slope = o.slopes[(row + r) * o.keys + first + c], share = places[r].share[c];

@@ -1,5 +1,5 @@
 // DAPE's network on the pairs of one query, some keys at a time: products of small matrices whose
-// columns are keys, from one layer to the next without leaving the core's own cache.
+// columns are keys. The layers' results stay in the core's cache.
 #pragma once
 
 #include "tensor/attention_kernels.h"
@@ -102,9 +102,9 @@ ROFORMER_INLINE void add_rows(const A* y, std::int64_t out, std::int64_t row, st
   }
 }
 
-// One part of the keys of a row. Half of the taps stand on either side of a key; a buffer's first
-// column is a key so many before the part: input and output_gradient twice the half, hidden and its
-// gradient once.
+// One part of the keys of a row. A layer reads `half` keys on either side of a key. The buffers
+// begin before the part: input and output gradient by 2 * half keys, hidden and its gradient by
+// half.
 template <typename A>
 class NetworkPart {
  public:
@@ -170,7 +170,7 @@ class NetworkPart {
   std::int64_t begin_, count_, half_, row_, channels_;
   A *input_, *hidden_, *to_hidden_, *gradient_, *result_;
 
-  // The keys of the part and 2 * half_ on either side; 0 beyond the row's ends and where not seen.
+  // The keys of the part and 2 * half_ on either side; 0 beyond the row's ends and for hidden keys.
   ROFORMER_INLINE void read(const A* __restrict from, const bool* past, A* __restrict to) const {
     const std::int64_t first = begin_ - 2 * half_;
     const std::int64_t low = std::max<std::int64_t>(0, -first);
@@ -218,7 +218,7 @@ class NetworkPart {
                       .columns = row_});
     }
   }
-  // y += what the gradient x of the layer's sums is to what went in.
+  // y += the gradient of the layer's input, from the gradient x of its sums.
   void add_layer_back(const Layer& layer, const A* x, A* y) const {
     for (std::int64_t t = 0; t < o_.taps; ++t) {
       add_product<A>({.weight = layer.weight + t * layer.from * layer.to,
@@ -245,8 +245,8 @@ class NetworkPart {
     bend_rows(hidden_, to_hidden_);
   }
 
-  // Each number of the hidden layer times the LeakyReLU's factor, which has the sign of `signs`; 0
-  // in the columns that are no keys.
+  // Multiplies the hidden layer's numbers by the LeakyReLU's slope at `signs`; 0 in columns without
+  // a key.
   void bend_rows(const A* signs, A* numbers) const {
     const std::int64_t first_key = begin_ - half_;
     const std::int64_t low = std::max<std::int64_t>(0, -first_key);
@@ -263,7 +263,7 @@ class NetworkPart {
     }
   }
 
-  // Of the part's own keys. A part that is not whole is the row's last, behind which all is 0.
+  // For the part's own keys. An incomplete part is the row's last; the columns after it are 0.
   void add_weight_gradients() const {
     constexpr std::int64_t kLast = kLanes<A> - 1;
     const std::int64_t columns = (count_ + kLast) / kLanes<A> * kLanes<A>;

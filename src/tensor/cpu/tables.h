@@ -1,6 +1,5 @@
-// The loops behind kernels.h, attention_kernels.h and score_kernels.h, included once per
-// instruction set by a file that defines ROFORMER_KERNELS_NAMESPACE; written so that the compiler's
-// vectoriser takes every inner loop.
+// The loops of kernels.h and attention_kernels.h, included once for each instruction set by a file
+// that defines ROFORMER_KERNELS_NAMESPACE. The compiler must vectorise every inner loop.
 #pragma once
 
 #define ROFORMER_INLINE [[gnu::always_inline]] inline
@@ -15,44 +14,34 @@
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
 template <typename T>
-KernelTable<T> make_table() {
-  return {
-      bias_activation_forward<T>,
-      bias_activation_backward<T>,
-      gated_activation_forward<T>,
-      gated_activation_backward<T>,
-      residual_norm_forward<T>,
-      residual_norm_backward<T>,
-      rotate<T>,
-      cross_entropy_row<T>,
-      row_tops<T>,
-      column_sums<T>,
-      running_sums<Accumulate<T>>,
-      exponential_features<Accumulate<T>>,
-      exponential_features_backward<Accumulate<T>>,
-      attend_few<T>,
-  };
+KernelTable<T> row_kernels() {
+  return {.bias_activation_forward = bias_activation_forward<T>,
+          .bias_activation_backward = bias_activation_backward<T>,
+          .gated_activation_forward = gated_activation_forward<T>,
+          .gated_activation_backward = gated_activation_backward<T>,
+          .residual_norm_forward = residual_norm_forward<T>,
+          .residual_norm_backward = residual_norm_backward<T>,
+          .rotate = rotate<T>,
+          .cross_entropy_row = cross_entropy_row<T>,
+          .row_tops = row_tops<T>,
+          .column_sums = column_sums<T>,
+          .running_sums = running_sums<Accumulate<T>>,
+          .exponential_features = exponential_features<Accumulate<T>>,
+          .exponential_features_backward = exponential_features_backward<Accumulate<T>>,
+          .attend_few = attend_few<T>};
 }
-template KernelTable<float> make_table<float>();
-template KernelTable<double> make_table<double>();
-template KernelTable<c10::BFloat16> make_table<c10::BFloat16>();
 
 template <typename M, typename T>
-AttentionKernels<M, T> make_attention_kernels() {
+AttentionKernels<M, T> attention_kernels_of() {
   return {.gather = move_rows<M, T>,
           .scatter = move_rows<Accumulate<T>, M>,
           .softmax = softmax<T>,
           .slope = slope<T>,
           .row_products = row_products<M, T>};
 }
-template AttentionKernels<float, float> make_attention_kernels<float, float>();
-template AttentionKernels<double, double> make_attention_kernels<double, double>();
-template AttentionKernels<c10::BFloat16, c10::BFloat16>
-make_attention_kernels<c10::BFloat16, c10::BFloat16>();
-template AttentionKernels<c10::BFloat16, float> make_attention_kernels<c10::BFloat16, float>();
 
 template <typename A>
-ScoreKernels<A> make_score_kernels() {
+ScoreKernels<A> score_kernels_of() {
   return {.softmax_rows = softmax_rows<A>,
           .break_sticks = break_sticks<A>,
           .stick_slopes = stick_slopes<A>,
@@ -61,15 +50,23 @@ ScoreKernels<A> make_score_kernels() {
           .score_network = score_network<A>,
           .score_network_slopes = score_network_slopes<A>};
 }
-template ScoreKernels<float> make_score_kernels<float>();
-template ScoreKernels<double> make_score_kernels<double>();
 
-PanelKernels make_panel_kernels() {
-  return {.copy = copy_rows,
-          .pair_rows = pair_rows,
-          .pair_columns = pair_columns,
-          .transpose = transpose,
-          .transpose_sums = transpose_sums};
+KernelSet make_kernels() {
+  using Bfloat16 = c10::BFloat16;
+  return {row_kernels<float>(),
+          row_kernels<double>(),
+          row_kernels<Bfloat16>(),
+          attention_kernels_of<float, float>(),
+          attention_kernels_of<double, double>(),
+          attention_kernels_of<Bfloat16, Bfloat16>(),
+          attention_kernels_of<Bfloat16, float>(),
+          score_kernels_of<float>(),
+          score_kernels_of<double>(),
+          {.copy = copy_rows,
+           .pair_rows = pair_rows,
+           .pair_columns = pair_columns,
+           .transpose = transpose,
+           .transpose_sums = transpose_sums}};
 }
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

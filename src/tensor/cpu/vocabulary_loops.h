@@ -1,4 +1,4 @@
-// Rows of logits: the loss at a target with its gradient, and the largest of a row.
+// Rows of logits: the loss at a target with its gradient, and the largest values of a row.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   T* __restrict logits = o.logits;
   const A* __restrict bias = o.bias;
   const std::int64_t columns = o.columns;
-  // Each number anew from the one that is there.
+  // Replaces each number by function(number, column).
   const auto replace = [&](const auto& function) {
     for_parts(columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
       RowResult<T, kPart> results;
@@ -36,7 +36,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   const A at_label = load(logits[o.label]);
   RowLoss result{.correct = at_label >= largest};
   if (result.correct) {
-    // Of equals the first counts: bfloat16 has many.
+    // The first of equal logits counts: bfloat16 has many equal ones.
     std::int32_t before = 0;
     for (std::int64_t c = 0; c < o.label; ++c) before |= load(logits[c]) >= at_label ? 1 : 0;
     result.correct = before == 0;
@@ -45,7 +45,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   for_parts(columns, [&](std::int64_t first, std::int64_t count) ROFORMER_INLINED {
     RowResult<T, kPart> results;
     A* const result = results.begin(logits + first);
-    A sum = 0;  // a part's own: what is reached by a reference is not summed in vectors
+    A sum = 0;  // local, because a sum through a reference is not vectorised
     for (std::int64_t c = 0; c < count; ++c) {
       const A power = exponential(load(logits[first + c]) - largest);
       result[c] = power;
@@ -57,8 +57,7 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   const A factor = A(1) / total;
   const A share = static_cast<A>(o.smoothing / static_cast<double>(columns));
   replace([&](A power, std::int64_t) { return power * factor - share; });
-  // Not from the rounded probability: near 1 a bfloat16 is right to 0.002, and 1 - p is what
-  // counts.
+  // Not from the rounded probability: 1 - p counts, and bfloat16 is only precise to 0.002 near 1.
   store(logits[o.label],
         exponential(at_label - largest) * factor - share - static_cast<A>(1 - o.smoothing));
   const double logarithm = std::log(static_cast<double>(total));
@@ -69,8 +68,8 @@ RowLoss cross_entropy_row(const CrossEntropyRow<T>& o) {
   return result;
 }
 
-// A heap of the `wanted` largest values so far, the least at its root; of equals the higher id is
-// less.
+// An entry of a heap of the largest values so far, with the least at its root; among equals the
+// higher id is less.
 template <typename A>
 struct Candidate {
   A value;
@@ -80,15 +79,15 @@ struct Candidate {
   }
 };
 
-// A type of this instruction set's own: the functions of std::vector<float> are the whole
-// program's.
+// A type in this instruction set's namespace: the linker may use one copy of std::vector<float>'s
+// functions for the whole program.
 template <typename A>
 struct BlockLargest {
   A value;
 };
 
-// Two passes over the row, both in vectors, and a look into the blocks whose largest value is above
-// the least of those held.
+// Two vectorised passes over the row; then only blocks whose largest value exceeds the least of the
+// heap are searched.
 template <typename T>
 void row_tops(const RowTops<T>& o, std::int64_t begin, std::int64_t end) {
   using A = Accumulate<T>;

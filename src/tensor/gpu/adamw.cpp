@@ -52,7 +52,7 @@ void adamw_decide(const AdamWDecision& work, const at::Tensor& loss) {
 template <typename T>
 void adamw_update(const AdamWUpdate<T>& work, at::Device device) {
   constexpr std::int64_t kBlocks = 4096, kVector = 4;
-  // A piece begins anywhere in the flat buffers, which all begin alike.
+  // The pieces of all buffers begin at the same offset, which may be any.
   const auto start = reinterpret_cast<std::uintptr_t>(work.value) |
                      reinterpret_cast<std::uintptr_t>(work.gradient) |
                      reinterpret_cast<std::uintptr_t>(work.first) |

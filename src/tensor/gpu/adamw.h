@@ -1,6 +1,6 @@
-// AdamW over flat buffers by kernels of our own on a GPU: one adds up the gradient's squares, one
-// decides, from them and the loss, whether and how the step is made, one makes it. Nothing waits
-// for the device. Read by the kernels, too (sources/adamw.cu).
+// AdamW over flat buffers on a GPU, by three kernels: one sums the gradient's squares; one decides
+// from them and the loss whether and how to make the step; one makes it. Nothing waits for the
+// device. Also read by the kernels (sources/adamw.cu).
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace roformer::gpu {
 // Pointers are to the device.
 struct AdamWDecision {
   const double* squares = nullptr;  // [kSquareSums], of the gradient of the sum over the targets
-  double* gradient_norm = nullptr;  // made: of the gradient of the mean
-  bool* skipped = nullptr;          // the norm or the loss is not finite
-  float* updates = nullptr;         // made so far
-  double* decided = nullptr;        // [kDecidedNumbers], for AdamWUpdate
+  double* gradient_norm = nullptr;  // result: of the gradient of the mean
+  bool* skipped = nullptr;          // result: the norm or the loss is not finite
+  float* updates = nullptr;         // the number of updates so far
+  double* decided = nullptr;        // result: [kDecidedNumbers], for AdamWUpdate
   double targets = 1;
   double clip = 0;  // largest norm of the mean gradient; 0: no clipping
   double beta1 = 0.9;
@@ -32,7 +32,7 @@ inline constexpr int kFirstInverse = 2;   // 1 / (1 - beta1^t)
 inline constexpr int kSecondInverse = 3;  // 1 / sqrt(1 - beta2^t)
 inline constexpr int kDecidedNumbers = 4;
 
-// A piece of the parameters with a learning rate of its own. The gradient becomes zero.
+// A piece of the parameters with one learning rate. Sets the gradient to zero.
 template <typename T>
 struct AdamWUpdate {
   T* value = nullptr;
@@ -49,7 +49,7 @@ struct AdamWUpdate {
 };
 
 #ifndef __CUDACC_RTC__
-// gradient [n] of float or double -> [kSquareSums] of double, whose sum is that of its squares.
+// gradient [n], float or double -> partial sums of its squares, [kSquareSums] double.
 at::Tensor sums_of_squares(const at::Tensor& gradient);
 // loss: a scalar of float or double on the device.
 void adamw_decide(const AdamWDecision& work, const at::Tensor& loss);

@@ -35,7 +35,7 @@ struct FunctionFinder {
   }
 };
 
-// NVRTC's interface (nvrtc.h of CUDA 12 and 13), whose header comes with a toolkit only.
+// NVRTC's interface (nvrtc.h of CUDA 12 and 13, which only a toolkit contains).
 using Program = struct OpaqueProgram*;
 
 struct Nvrtc {
@@ -54,8 +54,7 @@ struct Nvrtc {
   const char* (*error_text)(Result) = nullptr;
 };
 
-// Where it may lie: where PyTorch's wheels have it beside LibTorch, and wherever the system looks,
-// whose own may be too old for the GPU.
+// First PyTorch's wheels beside LibTorch, then the system's, which may be too old for the GPU.
 std::vector<std::string> nvrtc_paths() {
   std::vector<std::string> paths;
   Dl_info library = {};
@@ -69,7 +68,7 @@ std::vector<std::string> nvrtc_paths() {
   return paths;
 }
 
-// NVRTC looks for a second library by name alone, which is found where it is open already.
+// NVRTC opens a second library by name alone, which works if that is open already.
 void open_builtins_beside(const std::filesystem::path& library) {
   if (!library.has_parent_path()) return;
   std::error_code error;
@@ -114,7 +113,7 @@ const Nvrtc& nvrtc() {
   return opened;
 }
 
-// Names of headers that the run-time compiler has not; sources/device_library.h stands for each.
+// Headers that the run-time compiler lacks; sources/device_library.h replaces each.
 constexpr std::array kLibraryHeaders = {"cmath", "cstdint", "cstring", "type_traits",
                                         "c10/util/BFloat16.h"};
 constexpr const char* kLibrary = "tensor/gpu/sources/device_library.h";
@@ -131,7 +130,7 @@ const SourceFile& source_file(std::string_view name) {
   assertion_failed("a source of that name", __FILE__, __LINE__);
 }
 
-// What decides about the result, besides the names of kernel and architecture.
+// A hash of all that affects the result besides the names of kernel and architecture.
 std::uint64_t hash_of_sources() {
   static const std::uint64_t hash = [] {
     std::string all = kPreamble + compiler_version();
@@ -141,7 +140,7 @@ std::uint64_t hash_of_sources() {
   return hash;
 }
 
-// In a file: a checksum of the rest, the symbol, a line end, the image.
+// The file's content: a checksum of the rest, the symbol, a line end, the image.
 std::string with_checksum(const CompiledKernel& kernel) {
   const std::string rest = kernel.symbol + "\n" + kernel.image;
   return hexadecimal(XXH3_64bits(rest.data(), rest.size())) + rest;
@@ -194,7 +193,7 @@ CompiledKernel compile_kernel(const std::string& source, const std::string& kern
                       texts.data(), names.data()));
   must(library.add_expression(program, expression.c_str()));
   const std::string target = "--gpu-architecture=" + architecture;
-  // kernels.h declares functions of the host, too.
+  // kernels.h also declares functions of the host.
   const std::array options = {target.c_str(), "--std=c++20", "--device-as-default-execution-space"};
   if (library.compile(program, static_cast<int>(options.size()), options.data()) != 0) {
     std::size_t size = 0;
@@ -249,7 +248,7 @@ std::filesystem::path kernel_cache() {
 
 namespace {
 
-// The driver's interface (cuda.h), whose header comes with a toolkit only.
+// The driver's interface (cuda.h, which only a toolkit contains).
 using Context = void*;
 using Module = void*;
 using StreamHandle = void*;

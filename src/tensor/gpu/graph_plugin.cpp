@@ -10,16 +10,16 @@
 
 namespace {
 
-// All graphs are recorded on one stream: what LibTorch keeps for a stream (cuBLAS's work space) is
-// then made once, in the graphs' own memory. Through LibTorch's functions for any device: those of
-// CUDA would have to be linked with CUDA's runtime library.
+// All graphs are recorded on one stream, so that LibTorch allocates data of a stream (cuBLAS's work
+// space) once, in the graphs' memory. Uses LibTorch's functions for any device, because those for
+// CUDA would need CUDA's runtime library.
 c10::Stream recording_stream(const c10::impl::VirtualGuardImpl& gpu) {
   static const c10::Stream stream = gpu.getStreamFromGlobalPool(gpu.getDevice());
   return stream;
 }
 
-// The memory of all graphs that there are. Where the last one has gone LibTorch takes the number of
-// its memory no more.
+// The memory pool of all living graphs. LibTorch does not accept a pool again after its last graph
+// is gone.
 std::shared_ptr<const at::cuda::MempoolId_t> pool_of_all() {
   static std::weak_ptr<const at::cuda::MempoolId_t> pool;
   auto current = pool.lock();
@@ -36,7 +36,7 @@ class CudaGraph : public roformer::gpu::DeviceGraph {
     gpu.synchronizeDevice(gpu.getDevice().index());  // the stream must see all that came before
     const c10::StreamGuard guard(recording_stream(gpu));
     try {
-      // Relaxed: other threads go on with their copies, and constants are uploaded meanwhile.
+      // Relaxed: other threads may copy and upload constants meanwhile.
       graph_.capture_begin(*pool_, cudaStreamCaptureModeRelaxed);
       work();
       graph_.capture_end();
@@ -49,8 +49,8 @@ class CudaGraph : public roformer::gpu::DeviceGraph {
   void repeat() override { graph_.replay(); }
 
  private:
-  // LibTorch ends a capture that was broken with an exception, before its allocators are told: they
-  // would go on taking memory for a graph, and give none back.
+  // Ending a broken capture throws before LibTorch informs its allocators, which would keep
+  // allocating for the graph and never free.
   void leave(c10::DeviceIndex device) {
     namespace allocator = c10::cuda::CUDACachingAllocator;
     if (succeeds([&] { graph_.capture_end(); }) || succeeds([&] { graph_.pool(); })) return;

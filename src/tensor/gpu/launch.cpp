@@ -39,7 +39,7 @@ Function function_of(const Launch& what, c10::Device device) {
   return loaded.function;
 }
 
-// Why not, after compiling and loading one kernel for the GPU that this process has taken.
+// The reason against our kernels, after trying to compile and load one for this process's GPU.
 std::string find_reason() {
   if (!reason_against_driver().empty()) return reason_against_driver();
   if (!reason_against_compiler().empty()) return reason_against_compiler();
@@ -88,11 +88,6 @@ void launch(const Launch& what, at::Device device) {
                what.values.data(), own);
 }
 
-KernelEmulation::KernelEmulation(Emulate emulate)
-    : before_(std::exchange(emulation(), std::move(emulate))) {}
-
-KernelEmulation::~KernelEmulation() {
-  emulation() = std::move(before_);
-}
+KernelEmulation::KernelEmulation(Emulate emulate) : scope_(emulation(), std::move(emulate)) {}
 
 }  // namespace roformer::gpu

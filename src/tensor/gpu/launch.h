@@ -1,7 +1,6 @@
-// Kernels of our own on a GPU: CUDA C++ sources that the program carries as text (sources/),
-// compiled when they are first needed by NVRTC, which LibTorch's GPU half brings along, and kept on
-// disk. No toolkit is needed to build or to run. Where something of it is missing, the operations
-// are composed of LibTorch's instead (composed.h).
+// Launches our kernels on a GPU. The program contains their CUDA C++ sources as text (sources/);
+// NVRTC, which comes with LibTorch's GPU half, compiles each on first use, and the result is cached
+// on disk. No toolkit is needed. If something is missing, operations are composed of LibTorch's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +9,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "tensor/scoped.h"
 
 namespace roformer::gpu {
 
@@ -21,34 +22,31 @@ struct Launch {
   std::int64_t blocks_x = 1;
   std::int64_t blocks_y = 1;
   std::int64_t threads = 256;       // of a block
-  std::int64_t shared_bytes = 0;    // of a block, beside what the kernel declares itself
+  std::int64_t shared_bytes = 0;    // dynamic shared memory of a block
   std::vector<const void*> values;  // of the kernel's parameters, in their order
 };
 
-// Puts it behind the device's other work; `device` is a GPU, or a CPU with an emulation.
+// Queues it after the device's other work; `device` is a GPU, or a CPU with an emulation.
 void launch(const Launch& what, at::Device device);
 
-// What the least card from compute capability 8.0 on gives a block that asks for it (8.6, 8.9, 12).
+// The most that every card from compute capability 8.0 on gives a block on request (8.6, 8.9, 12).
 inline constexpr std::int64_t kLeastSharedMemory = 99 << 10;
-// What a block can have for certain: that, or what older cards give without being asked.
+// The shared memory that a block can always have on this device.
 std::int64_t certain_shared_memory(at::Device device);
 
-// Whether kernels of our own run on the tensor's device; if not, why, in words, for a person.
+// Whether our kernels run on the tensor's device; the reason if not, for a person.
 bool runs_kernels(const at::Tensor& x);
 const std::string& reason_against_kernels();
 
-// As long as it lives, kernels are run on CPU tensors, and by `emulate`: for tests, which compile
-// the same sources for the CPU.
+// As long as it lives, `emulate` runs the kernels, on CPU tensors: for tests, which compile the
+// same sources for the CPU.
 class KernelEmulation {
  public:
   using Emulate = std::function<void(const Launch&)>;
   explicit KernelEmulation(Emulate emulate);
-  ~KernelEmulation();
-  KernelEmulation(const KernelEmulation&) = delete;
-  KernelEmulation& operator=(const KernelEmulation&) = delete;
 
  private:
-  Emulate before_;
+  Scoped<Emulate> scope_;
 };
 
 }  // namespace roformer::gpu

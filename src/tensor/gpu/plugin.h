@@ -1,6 +1,6 @@
 // libroformer_cuda.so, the only part of the program that needs the headers of CUDA and NCCL: built
-// where these are, opened at run time, its functions found by name. It records graphs of a GPU's work
-// and sums over several GPUs (training/distributed).
+// where these are, opened at run time, its functions found by name. It records graphs of a GPU's
+// work and sums over several GPUs (training/distributed).
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@ using PluginVersion = int (*)();
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
-  // Records what `work` would do on this thread and in a backward pass that it starts, without doing
-  // it. Throws if the work throws or waits for the device; the graph is then of no use.
+  // Records what `work` would do on this thread and in a backward pass that it starts, without
+  // doing it. Throws if the work throws or waits for the device; the graph is then of no use.
   virtual void record(const std::function<void()>& work) = 0;
   // Queues the work after the device's other work, on the memory that was used in recording.
   virtual void repeat() = 0;

@@ -25,13 +25,13 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 
-// Whether numbers begin at a multiple of so many bytes; null does.
+// Whether an address is a multiple of so many bytes; null is.
 bool aligned(const void* numbers, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(numbers) % bytes == 0;
 }
 
-// How many neighbouring columns a thread moves at once: 16 bytes, or four numbers, where rows,
-// tensors and their parameters, which are moved by 16 bytes, allow it; else one.
+// How many neighbouring columns a thread moves at once: 16 bytes or four numbers if the alignment
+// of rows, tensors and parameters allows it, else one. Parameters are always moved by 16 bytes.
 std::int64_t neighbours(std::int64_t columns, std::size_t size,
                         std::initializer_list<const void*> tensors,
                         std::initializer_list<const void*> parameters = {}) {
@@ -50,7 +50,7 @@ std::int64_t neighbours(std::int64_t columns, std::size_t size,
   return 1;
 }
 
-// Of a rotation: every part that a thread may have begins at a multiple.
+// The same for a rotation: every part that a thread may process must begin at a multiple.
 template <typename T>
 std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
   const std::int64_t half = work.rotary_width / 2, rest = work.width - work.rotary_width;
@@ -66,14 +66,14 @@ std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
   return vector;
 }
 
-constexpr std::int64_t kScratchBytes = 32 * 8;  // of the shared memory, for sums over a block
+constexpr std::int64_t kScratchBytes = 32 * 8;  // of shared memory, for sums over a block
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kThreads = 256;
-// Of an H100 and H200. What a kernel computes does not depend on how many there are.
+// Of an H100 and H200. Results do not depend on the actual number.
 constexpr std::int64_t kMultiprocessors = 132;
 
-// Threads over columns, and pieces of the rows below them: enough blocks for a large GPU, few
-// enough that sums over the pieces cost little. They depend on the shape alone, and so do the sums.
+// Threads over columns, and pieces of rows for each: enough blocks for a large GPU, but few enough
+// that summing the pieces is cheap. Only the shape decides them, so the sums do not vary.
 struct ColumnGrid {
   std::int64_t vector = 1;
   std::int64_t threads = kWarp;
@@ -90,18 +90,6 @@ ColumnGrid column_grid(std::int64_t rows, std::int64_t columns, std::int64_t vec
   const std::int64_t most = std::max<std::int64_t>(1, kBlocks / grid.blocks);
   grid.pieces = std::clamp<std::int64_t>(rows / kRowsOfPiece, 1, most);
   return grid;
-}
-
-template <typename T>
-void launch_on_columns(const char* kernel, const ColumnGrid& grid, std::vector<const void*> values,
-                       at::Device device) {
-  launch({.source = "activations",
-          .kernel = fmt::format("{}<{}, {}>", kernel, type_name<T>(), grid.vector),
-          .blocks_x = grid.blocks,
-          .blocks_y = grid.pieces,
-          .threads = grid.threads,
-          .values = std::move(values)},
-         device);
 }
 
 template <typename A>
@@ -126,33 +114,44 @@ void add_pieces(const std::vector<PieceSums<A>>& sums, at::Device device) {
          device);
 }
 
-// Of an activation, whose bias has so many columns.
-template <typename T, typename Work>
-void backward_on_columns(const char* kernel, const Work& work, std::int64_t columns,
-                         std::int64_t rows, at::Device device) {
-  using A = kernels::Accumulate<T>;
-  const std::int64_t vector =
-      neighbours(work.columns, sizeof(T), {work.input, work.output, work.output_gradient});
-  const ColumnGrid grid = column_grid(rows, work.columns, vector);
-  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
-  A* const data = sums.template mutable_data_ptr<A>();
-  launch_on_columns<T>(kernel, grid, {&work, &rows, &data}, device);
-  add_pieces<A>({{.sums = data,
-                  .pieces = grid.pieces,
-                  .stride = columns,
-                  .columns = columns,
-                  .to = work.bias_gradient}},
-                device);
+template <typename T>
+const char* kernel_prefix(const kernels::BiasActivation<T>&) {
+  return "bias_activation";
+}
+template <typename T>
+const char* kernel_prefix(const kernels::GatedActivation<T>&) {
+  return "gated_activation";
+}
+template <typename T>
+std::int64_t bias_columns(const kernels::BiasActivation<T>& work) {
+  return work.columns;
+}
+template <typename T>
+std::int64_t bias_columns(const kernels::GatedActivation<T>& work) {
+  return 2 * work.columns;
 }
 
-// Threads over a row, of which each keeps its columns in registers: a warp, where these are few
-// enough then, else a block.
+template <typename T, typename Work>
+void launch_on_columns(const char* pass, const Work& work, const ColumnGrid& grid,
+                       std::vector<const void*> values, at::Device device) {
+  launch({.source = "activations",
+          .kernel =
+              fmt::format("{}_{}<{}, {}>", kernel_prefix(work), pass, type_name<T>(), grid.vector),
+          .blocks_x = grid.blocks,
+          .blocks_y = grid.pieces,
+          .threads = grid.threads,
+          .values = std::move(values)},
+         device);
+}
+
+// The threads of a row, each with its columns in registers: a warp if these are few enough, else a
+// block.
 struct RowGrid {
   std::int64_t vector = 1;
   std::int64_t owned = 1;  // groups of `vector` columns a thread
   bool warp = false;
   std::int64_t threads = 0;   // of a block
-  std::int64_t together = 1;  // rows that it has at once
+  std::int64_t together = 1;  // rows of a block at a time
 };
 
 RowGrid row_grid(std::int64_t columns, std::int64_t vector) {
@@ -186,32 +185,29 @@ std::string row_kernel(const char* name, const RowGrid& grid) {
 
 }  // namespace
 
-template <typename T>
-void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                             at::Device device) {
+template <template <typename> typename Work, typename T>
+void activation_forward(const Work<T>& work, std::int64_t rows, at::Device device) {
   const std::int64_t vector = neighbours(work.columns, sizeof(T), {work.input, work.output});
-  launch_on_columns<T>("bias_activation_forward", column_grid(rows, work.columns, vector),
-                       {&work, &rows}, device);
+  launch_on_columns<T>("forward", work, column_grid(rows, work.columns, vector), {&work, &rows},
+                       device);
 }
 
-template <typename T>
-void bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                              at::Device device) {
-  backward_on_columns<T>("bias_activation_backward", work, work.columns, rows, device);
-}
-
-template <typename T>
-void gated_activation_forward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                              at::Device device) {
-  const std::int64_t vector = neighbours(work.columns, sizeof(T), {work.input, work.output});
-  launch_on_columns<T>("gated_activation_forward", column_grid(rows, work.columns, vector),
-                       {&work, &rows}, device);
-}
-
-template <typename T>
-void gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                               at::Device device) {
-  backward_on_columns<T>("gated_activation_backward", work, 2 * work.columns, rows, device);
+template <template <typename> typename Work, typename T>
+void activation_backward(const Work<T>& work, std::int64_t rows, at::Device device) {
+  using A = kernels::Accumulate<T>;
+  const std::int64_t columns = bias_columns(work),
+                     vector = neighbours(work.columns, sizeof(T),
+                                         {work.input, work.output, work.output_gradient});
+  const ColumnGrid grid = column_grid(rows, work.columns, vector);
+  const at::Tensor sums = room_for_sums<A>({grid.pieces, columns}, device);
+  A* const data = sums.template mutable_data_ptr<A>();
+  launch_on_columns<T>("backward", work, grid, {&work, &rows, &data}, device);
+  add_pieces<A>({{.sums = data,
+                  .pieces = grid.pieces,
+                  .stride = columns,
+                  .columns = columns,
+                  .to = work.bias_gradient}},
+                device);
 }
 
 template <typename T>
@@ -252,8 +248,8 @@ void residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t r
   add_pieces<A>(all, device);
 }
 
-// Groups of threads go down the rows; where their number is a multiple of the positions, each finds
-// the same ones again and reads the tables once.
+// Groups of threads go down the rows. If their number is a multiple of the number of positions,
+// each group meets one position only and reads the tables once.
 template <typename T>
 void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at::Device device,
             kernels::Accumulate<T>* sums) {
@@ -269,7 +265,7 @@ void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at:
   const auto units = [&](const kernels::Rotate<T>& part) {
     return part.heads * (part.width - part.rotary_width / 2) / vector;
   };
-  // As many whole rows of the part that has the most to do as a block has threads for.
+  // A block takes as many whole rows of the largest part as it has threads for.
   std::int64_t most_units = 1;
   for (const kernels::Rotate<T>& part : parts) most_units = std::max(most_units, units(part));
   const std::int64_t threads =
@@ -332,14 +328,10 @@ void cross_entropy(const CrossEntropyRows<T>& work, at::Device device) {
 }
 
 #define ROFORMER_FOR_TYPE(T)                                                                       \
-  template void bias_activation_forward(const kernels::BiasActivation<T>&, std::int64_t,           \
-                                        at::Device);                                               \
-  template void bias_activation_backward(const kernels::BiasActivation<T>&, std::int64_t,          \
-                                         at::Device);                                              \
-  template void gated_activation_forward(const kernels::GatedActivation<T>&, std::int64_t,         \
-                                         at::Device);                                              \
-  template void gated_activation_backward(const kernels::GatedActivation<T>&, std::int64_t,        \
-                                          at::Device);                                             \
+  template void activation_forward(const kernels::BiasActivation<T>&, std::int64_t, at::Device);   \
+  template void activation_forward(const kernels::GatedActivation<T>&, std::int64_t, at::Device);  \
+  template void activation_backward(const kernels::BiasActivation<T>&, std::int64_t, at::Device);  \
+  template void activation_backward(const kernels::GatedActivation<T>&, std::int64_t, at::Device); \
   template void residual_norm_forward(const kernels::ResidualNorm<T>&, std::int64_t, at::Device);  \
   template void residual_norm_backward(const kernels::ResidualNorm<T>&, std::int64_t, at::Device); \
   template void rotate(const std::vector<kernels::Rotate<T>>&, std::int64_t, at::Device,           \

@@ -45,19 +45,11 @@ struct RotatedParts {
 
 #ifndef __CUDACC_RTC__
 // All process all rows at once.
-template <typename T>
-void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                             at::Device device);
-template <typename T>
-void bias_activation_backward(const kernels::BiasActivation<T>& work, std::int64_t rows,
-                              at::Device device);
-
-template <typename T>
-void gated_activation_forward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                              at::Device device);
-template <typename T>
-void gated_activation_backward(const kernels::GatedActivation<T>& work, std::int64_t rows,
-                               at::Device device);
+// Work is kernels::BiasActivation or kernels::GatedActivation.
+template <template <typename> typename Work, typename T>
+void activation_forward(const Work<T>& work, std::int64_t rows, at::Device device);
+template <template <typename> typename Work, typename T>
+void activation_backward(const Work<T>& work, std::int64_t rows, at::Device device);
 
 template <typename T>
 void residual_norm_forward(const kernels::ResidualNorm<T>& work, std::int64_t rows,

@@ -32,10 +32,10 @@ std::int64_t count(const std::vector<T>& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-// Lists of structures on their way to the device, in one copy.
+// Lists of structures that go to the device in one copy.
 class Lists {
  public:
-  // Where the list begins.
+  // Returns the list's offset.
   template <typename T>
   std::size_t add(const std::vector<T>& list) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0);  // all stay aligned
@@ -59,7 +59,7 @@ class Lists {
   at::Tensor device_;
 };
 
-// First row and stride of rows of tokens; a single row has whatever stride it came with.
+// The first row and the stride of rows of tokens. LibTorch leaves the stride of a single row open.
 struct Rows {
   c10::BFloat16* data;
   std::int64_t row;
@@ -68,17 +68,16 @@ struct Rows {
       : data(static_cast<c10::BFloat16*>(view.data_ptr())),
         row(view.size(0) > 1 ? view.stride(0) : 0) {
     ROFORMER_ASSERT(view.dim() == 2 && view.stride(1) == 1 && view.scalar_type() == at::kBFloat16);
-    // What a thread copies at once.
+    // A thread copies 16 bytes at once.
     ROFORMER_ASSERT(reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && row % 8 == 0);
   }
 };
 
-// What the kernels read besides rows of tokens, and their launches.
 constexpr std::int64_t bytes_of_row(std::int64_t width) {
   return (width + 8) * 2;
 }
 
-// Of a block with a tile of pairs.
+// Shared memory of a block with a tile of pairs.
 constexpr std::int64_t pair_bytes(std::int64_t width) {
   return 2 * (2 * kTileRows + 2 * pair_keys(width)) * bytes_of_row(width);
 }
@@ -91,9 +90,10 @@ constexpr bool pairs_fit() {
 }
 static_assert(pairs_fit());
 
+// The lists that the kernels read, and their launches.
 class Plan {
  public:
-  // `gradients` of the additives where there is a backward pass, undefined ones are not wanted.
+  // `gradients` of the additives, for a backward pass; undefined ones are not wanted.
   Plan(const TiledAttention& in, const std::vector<at::Tensor>& gradients, bool backward)
       : in_(in), device_(in.query.device()), gradients_(gradients) {
     list_tables();
@@ -172,8 +172,8 @@ class Plan {
   std::int64_t width() const { return in_.query.size(1) / in_.heads; }
   std::int64_t row_bytes() const { return bytes_of_row(width()); }
   std::int64_t tiles_on_queries() const { return count(query_tiles_); }
-  // As SharedParts of sources/attention_tiles.h hands it out: tiles of own rows, and stages of
-  // what streams past.
+  // The shared memory that SharedParts (sources/attention_tiles.h) hands out: tiles of own rows,
+  // and stages of streamed rows.
   std::int64_t shared(std::int64_t tiles, std::int64_t stages) const {
     const std::int64_t rows = streamed_rows(width());
     return tiles * kTileRows * row_bytes() +
@@ -281,7 +281,7 @@ class Plan {
     text.windows = table->windows;
   }
 
-  // Tiles whose sums go to one table stand one behind the other.
+  // Tiles whose sums go to one table are neighbours.
   void list_query_tiles(const AttentionText& text, AttentionTable* table) {
     const bool summed = table != nullptr && table->gradient != nullptr;
     const std::int64_t tiles = tiles_of(text.query_length);
@@ -307,7 +307,7 @@ class Plan {
     }
   }
 
-  // Texts that share numbers for pairs stand one behind the other: a block adds up their gradient.
+  // Texts that share numbers for pairs are neighbours: a block sums their gradient.
   void list_pairs() {
     std::vector<const float*> listed;
     for (std::size_t begin = 0, end = 0; begin < texts_.size(); begin = end) {
@@ -328,7 +328,7 @@ class Plan {
     }
   }
 
-  // Of what tables hide.
+  // Finds the keys that tables hide at their ends.
   void find_windows() {
     launch({.source = "tiled_attention",
             .kernel = "attention_windows",

@@ -1,8 +1,8 @@
-// Softmax attention by tiles on a GPU: what tensor/tiled_attention.h computes, with bfloat16
-// products on tensor cores (Dao 2023, FlashAttention-2, section 3; biases added within). Nothing of
-// the size of all pairs is made but the gradient of a bias that has one number for each; that of a
-// table takes a float for every 64th pair, for as long as the backward pass of the layer. Read by
-// the kernels, too (sources/tiled_attention.cu).
+// tensor/tiled_attention.h on a GPU, with bfloat16 products on tensor cores (Dao 2023,
+// FlashAttention-2, section 3; biases are added inside). Numbers for all pairs are only stored for
+// the gradient of a bias that has one for each pair; the gradient of a table needs a float for
+// every 64th pair during the layer's backward pass. Also read by the kernels
+// (sources/tiled_attention.cu).
 #pragma once
 
 #include <c10/util/BFloat16.h>
@@ -17,50 +17,50 @@
 
 namespace roformer::gpu {
 
-// What is added to the scores: an argument of the kernels.
+// What is added to the scores: a template argument of the kernels.
 inline constexpr int kAddsNothing = 0;
 inline constexpr int kAddsTable = 1;  // by difference of positions
 inline constexpr int kAddsPairs = 2;  // a number for each pair
 
-inline constexpr int kTileRows = 64;  // of queries or keys that a block of kTileThreads has
+inline constexpr int kTileRows = 64;  // queries or keys of a block of kTileThreads threads
 inline constexpr int kTileThreads = 128;
-// Rows of the other side that are taken at once.
+// Rows of the other side that are processed at once.
 constexpr int streamed_rows(std::int64_t width) {
   return width > 64 ? 32 : 64;
 }
-// Keys of a tile of pairs, which holds queries, keys and both their gradients twice: less of the
-// widest, so that a block fits into every card's shared memory.
+// Keys of a tile of pairs, which holds queries, keys and both their gradients twice: fewer for the
+// widest heads, so that a block fits into every card's shared memory.
 constexpr int pair_keys(std::int64_t width) {
   return width > 112 ? 16 : streamed_rows(width);
 }
-// Numbers behind each row of slopes in shared memory. With them a row's length is odd, so that a
-// diagonal goes through all banks, and the rows of a store meet in few.
+// Padding of each row of slopes in shared memory: with an odd row length a diagonal uses all banks,
+// and the rows of a store share few.
 inline constexpr int kSlopePadding = 5;
 
 // A sequence of queries and the keys that it sees. Pointers are to the device.
 struct AttentionText {
   std::int64_t query_begin = 0, query_length = 0;
   std::int64_t key_begin = 0, key_length = 0;
-  // What is added for head h, query i and key j is h * additive_head + i * additive_row + j behind
-  // this; of a table h * additive_head + j - i.
+  // The number for head h, query i and key j is at h * additive_head + i * additive_row + j; in a
+  // table at h * additive_head + j - i.
   const float* additive = nullptr;
   std::int64_t additive_head = 0, additive_row = 0;
   const std::int32_t* windows = nullptr;  // of a table: [H, 2], j - i first and last visible
   float* gradient = nullptr;              // of numbers for pairs, [H, Lq, Lk], added to; or null
 };
 
-// Rows of a text that one block of threads takes.
+// Rows of a text that one block of threads processes.
 struct AttentionTile {
   std::int64_t text = 0;
   std::int64_t first = 0;
-  // Where its sums by difference begin, [H, Lk + kTileRows - 1]; -1: not wanted.
+  // The offset of its sums by difference, [H, Lk + kTileRows - 1]; -1: not wanted.
   std::int64_t differences = -1;
 };
 
-// Pairs of one bias with a number for each, whose gradient a block sums over texts.
+// Some pairs of a bias with a number for each pair, whose gradient a block sums over texts.
 struct AttentionPairTile {
   std::int64_t text = 0, texts = 0;  // the first, and how many
-  std::int64_t query = 0, key = 0;   // the first of kTileRows and of as many as are taken at once
+  std::int64_t query = 0, key = 0;   // the first of kTileRows queries and pair_keys() keys
 };
 
 struct AttentionWork {
@@ -85,12 +85,12 @@ struct AttentionWork {
   float* shift = nullptr;  // [H, tokens]: sums of output * its gradient
   T* query_gradient = nullptr;
   T* key_gradient = nullptr;    // of each head of queries
-  T* value_gradient = nullptr;  // likewise
+  T* value_gradient = nullptr;  // of each head of queries
   std::int64_t query_gradient_row = 0, key_gradient_row = 0, value_gradient_row = 0;
   float* differences = nullptr;  // sums of tiles by difference
 };
 
-// A bias by difference: whose windows are found, or whose gradient is summed over tiles.
+// A bias by difference of positions, for the kernels that find its windows and sum its gradient.
 struct AttentionTable {
   const float* numbers = nullptr;  // [heads or 1, Lq + Lk - 1]
   std::int64_t head = 0;           // stride, 0 where heads share it
@@ -101,8 +101,8 @@ struct AttentionTable {
 };
 
 #ifndef __CUDACC_RTC__
-// Whether the kernels take such heads there: bfloat16, a multiple of 16 up to 128, and a GPU with
-// products for it (compute capability 8.0).
+// Whether the kernels support the heads: bfloat16, a width that is a multiple of 16 up to 128, and
+// a GPU of compute capability 8.0.
 bool can_tile_attention(const at::Tensor& query, std::int64_t head_width);
 
 at::Tensor tiled_attention_forward(const TiledAttention& attention, const at::Tensor& output);

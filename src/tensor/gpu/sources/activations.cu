@@ -1,6 +1,6 @@
-// Bias and activation, with and without a gate. A block of threads stands over kVector * blockDim.x
-// columns (blockIdx.x) and goes down the rows of one piece (blockIdx.y), so that each thread adds
-// up the gradient of its own columns' bias, and nobody waits for anybody.
+// Bias and activation, with and without a gate. A block owns kVector * blockDim.x columns (blockIdx.x)
+// and goes down the rows of one piece (blockIdx.y): each thread sums the gradient of its columns' bias
+// without waiting for others.
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
@@ -47,11 +47,11 @@ struct ColumnPart {
   }
 };
 
-// So many rows of a thread are on their way from memory at once.
+// Rows that a thread loads at once.
 constexpr int kRowsTogether = 2;
 
-// Calls each(row, read) for the rows of a part, where read[t] is what tensor t has of the thread's
-// columns in that row; `starts` are the tensors' at row 0, the next row `strides` behind.
+// Calls each(row, read) for the rows of a part: read[t] holds the thread's columns of tensor t in that
+// row; `starts` point to row 0, with `strides` between rows.
 template <int kVector, typename T, int kTensors, typename Each>
 ROFORMER_INLINE void for_rows_of(const ColumnPart<kVector>& part,
                                  const T* const (&starts)[kTensors],

@@ -1,5 +1,5 @@
-// What the kernels of attention (tiled_attention.cu) share: which pairs of a tile are visible and
-// what is added to them, a thread's place among its warp's sums, and the parts of shared memory.
+// Shared by the attention kernels (tiled_attention.cu): the visible pairs of a tile and the numbers added
+// to them, a thread's place among its warp's sums, and the parts of shared memory.
 #pragma once
 
 #include "tensor/gpu/sources/matrix.h"
@@ -60,7 +60,7 @@ struct Place {
       : warp(static_cast<int>(threadIdx.x / 32)),
         row(static_cast<int>(threadIdx.x % 32 / 4)),
         column(static_cast<int>(threadIdx.x % 4 * 2)) {}
-  // Of the block's rows, and the streamed ones.
+  // The row of an element among the block's own rows, and among the streamed ones.
   ROFORMER_INLINE int own(int element) const { return warp * 16 + row + element / 2 * 8; }
   ROFORMER_INLINE int streamed(int group, int element) const {
     return group * 8 + column + element % 2;
@@ -77,7 +77,7 @@ ROFORMER_INLINE void for_sums(const Each& each) {
   }
 }
 
-// Of the four threads that share a row.
+// Combines the values of the four threads that share a row.
 template <typename Operation>
 ROFORMER_INLINE float over_row(float value, Operation together) {
   value = together(value, __shfl_xor_sync(0xffffffffu, value, 1));
@@ -100,7 +100,7 @@ struct TilePairs {
     return of_own < own && of_streamed < streamed && difference <= diagonal;
   }
 
-  // What sums of products begin with: numbers of pairs come from afar and are asked for first.
+  // The initial values of sums of products: numbers for pairs, whose loads should start early.
   template <int kCount>
   ROFORMER_INLINE void begin(const Place& place, RowSums<kCount>& scores) const {
     if constexpr (kAdded == kAddsPairs) {
@@ -122,7 +122,7 @@ struct TilePairs {
   }
 };
 
-// What one head of one text sees of its pairs.
+// The visible pairs of one head in one text.
 template <int kAdded>
 struct Pairs {
   const AttentionText& text;
@@ -157,8 +157,8 @@ struct Pairs {
     return {most(0, first - highest), least(text.query_length, last - lowest + 1)};
   }
 
-  // Those from a query and a key on, as far as the text and `end` of what streams past; `table`:
-  // what is added for key - query = 0 within the tile.
+  // The tile that begins at a query and a key, limited by the text and the `end` of the streamed rows.
+  // `table`: the number for key - query = 0 within the tile.
   template <bool kKeysOwn>
   ROFORMER_INLINE TilePairs<kAdded, kKeysOwn> tile(std::int64_t query, std::int64_t key,
                                                    std::int64_t end, const float* table) const {

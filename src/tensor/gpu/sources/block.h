@@ -1,5 +1,5 @@
-// What the kernels of a row share: several neighbouring numbers read and written at once, and sums
-// over the threads of a block. The includer defines ROFORMER_KERNELS_NAMESPACE and ROFORMER_INLINE.
+// Shared by the row kernels: reading and writing neighbouring numbers at once, and sums over the threads
+// of a block. The includer defines ROFORMER_KERNELS_NAMESPACE and ROFORMER_INLINE.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ ROFORMER_INLINE A over_warp(A value, Operation together) {
   return value;
 }
 
-// Of all threads of a block of whole warps, in an order that the number of threads alone decides.
+// The same for a block of whole warps, in an order that only depends on the number of threads.
 // `scratch` [32] is shared. `nothing` changes no value that it is put together with.
 template <typename A, typename Operation>
 ROFORMER_INLINE A over_block(A value, Operation together, A nothing, A* scratch) {

@@ -15,8 +15,8 @@ ROFORMER_INLINE void for_groups(int columns, const Each& each) {
   if (c < columns) each(c, columns - c);
 }
 
-// o.logits is row 0, the next one `stride` behind it, and with kVector neighbours the row's memory
-// goes on to a multiple of them; labels and the results, which are those of RowLoss, [rows].
+// o.logits is row 0, with `stride` between rows; a row's memory extends to a multiple of kVector. labels
+// and the results (as in RowLoss) are [rows].
 template <typename T, int kVector, bool kShared>
 __global__ void __launch_bounds__(1024)
     cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const std::int64_t* labels,

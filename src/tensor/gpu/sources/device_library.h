@@ -1,5 +1,5 @@
-// What kernels take of the C++ library and of c10, for the run-time compiler, which has neither: it
-// gets this file under the name of each of their headers.
+// The parts of the C++ library and of c10 that kernels use, for the run-time compiler, which has neither:
+// this file replaces each of their headers.
 #ifndef ROFORMER_DEVICE_LIBRARY
 #define ROFORMER_DEVICE_LIBRARY
 

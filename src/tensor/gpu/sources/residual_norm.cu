@@ -10,7 +10,7 @@ struct RowThreads {
   unsigned thread = kWarp ? threadIdx.x % 32 : threadIdx.x;
   unsigned count = kWarp ? 32 : blockDim.x;
 
-  // Of all blocks: which row the thread works on, and how many are worked on at once.
+  // The first row of the thread.
   ROFORMER_INLINE std::int64_t first() const {
     return kWarp ? static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32
                  : blockIdx.x;

@@ -1,6 +1,6 @@
-// Rotation of pairs of features, with a bias before it. A thread has kVector neighbouring pairs of
-// one head, or as many of the features behind the rotated ones, and goes down the rows; what it
-// reads nobody else writes, so that it may work in place.
+// Rotation of pairs of features after adding a bias. A thread owns kVector neighbouring pairs of one
+// head, or as many of the features after the rotated ones, and goes down the rows. No other thread
+// writes what it reads, so it may work in place.
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gpu/sources/block.h"
 
@@ -18,7 +18,7 @@ struct RotatedPairs {
         second(o.interleaved ? first + kVector : first + o.rotary_width / 2),
         interleaved(o.interleaved) {}
 
-  // What lies side by side in memory, as the first and the second of each pair, and back.
+  // From neighbours in memory to the first and second features of pairs, and back.
   ROFORMER_INLINE void exchange(const A* left, const A* right, A* firsts, A* seconds) const {
     for (int i = 0; i < kVector; ++i) {
       const int even = 2 * i, odd = 2 * i + 1;
@@ -37,15 +37,14 @@ struct RotatedPairs {
   }
 };
 
-// A thread's way down the rows: from `begin` on, each `step` rows further; and where it puts the
-// sums of what it writes.
+// The rows of a thread, begin, begin + step, .., and where it stores the sums of its results.
 template <typename T>
 struct Way {
   std::uint32_t begin, end, step;
   Accumulate<T>* sums;
 };
 
-// What is added to each row's numbers, or with kSums, what they have added up to.
+// The bias of a thread's numbers or, with kSums, the sums of its results.
 template <typename A, int kVector, bool kSums>
 struct BiasOrSums {
   A numbers[kVector] = {};

@@ -1,4 +1,4 @@
-// What many blocks have summed of their rows each, added to the gradients that it belongs to.
+// Adds the sums that many blocks computed for their rows to the gradients.
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gpu/sources/block.h"
 

@@ -109,8 +109,8 @@ ROFORMER_INLINE float slope(float probability, float gradient, float shift) {
   return probability * (gradient - shift);
 }
 
-// The logarithms, in units of log 2, and shifts of a thread's two rows of queries; 0 behind the
-// text.
+// The logarithms, in units of log 2, and shifts of a thread's two rows of queries; 0 after the
+// end of the text.
 struct RowStatistics {
   float logarithm[2] = {}, shift[2] = {};
 
