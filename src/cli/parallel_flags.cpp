@@ -154,6 +154,9 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
   } else {
     corpus.languages = {.source = flags.languages.at(0), .target = flags.languages.at(1)};
     corpus.train = pair_sources_of(common.corpus.inputs);
+    for (const fs::path& input : common.corpus.inputs) {
+      recipe.source += (recipe.source.empty() ? "" : ", ") + input.string();
+    }
   }
   corpus.seed = common.seed;
   if (!common.validation.empty()) {

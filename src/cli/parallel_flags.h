@@ -51,7 +51,7 @@ struct PrepareFlags {
     options.command = command_line();
     if (!origin.name.empty()) return;
     options.name = folder_name(output);
-    options.source = input_names();
+    if (origin.source.empty()) options.source = input_names();
   }
   std::string input_names() const;
 };

@@ -13,6 +13,7 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "data/codec.h"
 
 namespace roformer {
 namespace {
@@ -87,6 +88,18 @@ std::optional<ZipDirectory> directory_of(const ArchiveEnd& end, std::size_t at) 
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
+// Reads the next bytes; false at the end, and where `error` says why.
+bool read_block(int descriptor, std::string& block, std::string& error) {
+  block.resize(kReadBytes);
+  ssize_t size = 0;
+  do {
+    size = ::read(descriptor, block.data(), block.size());
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) error = system_message(errno);
+  block.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return size > 0;
+}
+
 }  // namespace
 
 void require_tar_end(const std::string& file, const ArchiveEnd& end) {
@@ -123,6 +136,97 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
   }
 }
 
+// The bytes in a compressed file, stream after stream: every byte of the file belongs to a whole
+// stream whose checksum is right, or is a zero after the last (tapes are filled up with them).
+class ByteSource::CompressedFile {
+ public:
+  // The descriptor stays the caller's. `begun` was read from it already.
+  CompressedFile(int descriptor, std::string begun, std::unique_ptr<Codec> codec)
+      : descriptor_(descriptor),
+        codec_(std::move(codec)),
+        input_(std::move(begun)),
+        pending_(input_),
+        output_(kReadBytes, '\0'),
+        raw_bytes_(input_.size()) {}
+
+  // The next bytes, valid until the next call; empty at the end, and where error() says why.
+  std::string_view read();
+  const std::string& error() const { return error_; }
+  // The command that unpacks what is intact and takes too much memory here, or "".
+  const std::string& command() const { return command_; }
+  // Bytes taken from the file so far.
+  std::uint64_t raw_bytes() const { return raw_bytes_; }
+
+ private:
+  int descriptor_;
+  std::unique_ptr<Codec> codec_;
+  std::string input_;
+  std::string_view pending_;  // of the input
+  std::string output_;
+  std::string error_;
+  std::string command_;
+  std::uint64_t raw_bytes_ = 0;
+  bool first_stream_ = true;
+  bool in_stream_ = false;
+  bool output_was_full_ = false;  // so that more may come without more input
+
+  // False at the end of the file, and where it cannot be read.
+  bool fill() {
+    if (!pending_.empty()) return true;
+    if (!read_block(descriptor_, input_, error_)) return false;
+    raw_bytes_ += input_.size();
+    pending_ = input_;
+    return true;
+  }
+  bool begin_stream();
+};
+
+// After the end of a stream: another one, or zeros up to the end.
+bool ByteSource::CompressedFile::begin_stream() {
+  while (fill()) {
+    if (first_stream_ || codec_->may_begin(pending_.front())) {
+      first_stream_ = false;
+      in_stream_ = true;
+      codec_->begin();
+      return true;
+    }
+    if (pending_.front() != '\0') {
+      error_ = "the compressed data are damaged: something else after their end";
+      return false;
+    }
+    pending_.remove_prefix(1);
+  }
+  return false;
+}
+
+std::string_view ByteSource::CompressedFile::read() {
+  if (!error_.empty()) return {};
+  for (;;) {
+    if (!in_stream_ && !begin_stream()) return {};
+    if (!output_was_full_ && !fill()) {
+      if (error_.empty()) error_ = "the compressed data are truncated";
+      return {};
+    }
+    const CodecStep step = codec_->step(pending_, output_);
+    pending_.remove_prefix(step.taken);
+    if (!step.problem.empty()) {
+      error_ = step.command.empty() ? "the compressed data are damaged: " : "";
+      error_ += step.problem;
+      command_ = step.command;
+      return {};
+    }
+    // With input at hand and room for the output it always goes on, else it would for ever.
+    const bool idle = step.taken == 0 && step.made == 0 && !step.ended;
+    if (idle && !pending_.empty() && !output_was_full_) {
+      error_ = "the compressed data are damaged";
+      return {};
+    }
+    in_stream_ = !step.ended;
+    output_was_full_ = in_stream_ && step.made == output_.size();
+    if (step.made > 0) return std::string_view(output_).substr(0, step.made);
+  }
+}
+
 ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
     : path_(path), begin_(std::move(begun)) {
   if (path == "-") {
@@ -149,7 +253,7 @@ ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
   }
   begins_ = !begin_.empty();
   if (begins_) first_ = begin_.front();
-  const bool zip = begin_.starts_with("PK\3\4") || begin_.starts_with("PK\5\6");
+  const bool zip = begin_.starts_with(kZipBegin) || begin_.starts_with("PK\5\6");
   if (zip && !is_seekable_ && error_.empty()) copy();
   if (is_seekable_) begin_.clear();
 }
@@ -160,15 +264,9 @@ ByteSource::~ByteSource() {
 
 // False at the end of a plain file, and where it cannot be read.
 bool ByteSource::fill() {
-  block_.resize(kReadBytes);
-  ssize_t size = 0;
-  do {
-    size = ::read(descriptor_, block_.data(), block_.size());
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) error_ = system_message(errno);
-  block_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const bool any = read_block(descriptor_, block_, error_);
   if (!is_copy_) raw_bytes_ += block_.size();
-  return size > 0;
+  return any;
 }
 
 std::string_view ByteSource::read_once() {

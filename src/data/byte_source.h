@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "data/codec.h"
 
 namespace roformer {
 
@@ -62,6 +61,7 @@ class ByteSource {
   std::filesystem::path path_;
   int descriptor_ = -1;
   bool is_seekable_ = false;
+  class CompressedFile;
   std::unique_ptr<CompressedFile> compressed_;
   bool is_copy_ = false;  // of what was compressed or came through a pipe
   std::string block_;     // what was read last, of a plain file
