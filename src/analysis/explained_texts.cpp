@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 #include "tasks/language_batches.h"
 #include "tasks/translator.h"
 

@@ -7,7 +7,7 @@
 
 #include "bench/benchmark.h"
 #include "config/settings.h"
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 #include "tensor/device.h"
 
 namespace roformer {

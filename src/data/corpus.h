@@ -14,8 +14,7 @@
 
 namespace roformer {
 
-// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else
-// text.
+// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else text.
 enum class CorpusReader { automatic, text, json_lines, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
@@ -31,21 +30,20 @@ struct CorpusOptions {
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
   bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
-  // Of folders: also links that lead out of them. Links inside a folder add nothing but what would
-  // not be read under its own name.
+  // Of folders: also links that lead out of them. Links inside a folder add only files that are not
+  // read under their own names.
   bool follow_links = false;
-  // Of the verbatim reader, whose document is else a file: where documents end inside each, in
-  // bytes.
+  // Of the verbatim reader: where documents end inside a file, in bytes. Empty: a file is a document.
   std::vector<std::uint64_t> cuts = {};
 };
 
-// Receives the corpus in order. A line comes without its line end; blank lines inside a document
-// come as empty ones. Of a line longer than 1 MiB all but the end comes in parts.
+// Receives the corpus in order. Lines come without their line ends, blank lines inside a document as
+// empty ones. A line longer than 1 MiB comes in parts, except its end.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
   virtual void line(std::string_view text) = 0;
-  // Text as it stands, with its line end where it has one: what the verbatim reader passes on.
+  // Text of the verbatim reader, with its line end where it has one.
   virtual void part(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     line(text);

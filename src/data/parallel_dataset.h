@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/pair_rules.h"
-#include "data/pair_source.h"
+#include "data/sentence_pairs.h"
 #include "data/shard.h"
 #include "data/split.h"
 #include "text/tokenizer.h"

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "data/pair_rules.h"
-#include "data/pair_source.h"
 #include "data/parallel_dataset.h"
+#include "data/sentence_pairs.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/linear_attention.h"
-#include "data/length_buckets.h"
+#include "data/length_batches.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
 #include "tensor/graph_recording.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
-#include "data/length_buckets.h"
+#include "data/length_batches.h"
 #include "tasks/data_record.h"
 #include "tasks/text_tasks.h"
 

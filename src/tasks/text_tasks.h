@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "data/length_buckets.h"
+#include "data/length_batches.h"
 #include "data/text_pairs.h"
 #include "tasks/opened_task.h"
 
