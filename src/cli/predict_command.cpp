@@ -92,7 +92,7 @@ void print_row(const GlueSettings& settings, const TextLine& line,
 void predict_texts(const PredictOptions& options, const TrainedClassifier& trained) {
   const GlueSettings& settings = trained.settings.glue;
   LineReader reader(options.file, LineReader::kAnyLength);
-  const GlueTextColumns columns = glue_text_columns(settings.task);
+  const GlueTaskFacts& columns = glue_task_facts(settings.task);
   const TextLineOptions lines{.pairs = glue_task_facts(settings.task).pairs,
                               .first = columns.first,
                               .second = columns.second,
