@@ -76,7 +76,7 @@ void add_line(std::string& text, const std::string& name, const std::string& val
   if (!value.empty()) text += fmt::format("  {:<12}  {}\n", name, value);
 }
 
-// What the descriptions of text and of pairs both begin with.
+// The lines that descriptions of text and of pairs begin with.
 template <class Description>
 void add_origin(std::string& text, const Description& about) {
   add_line(text, "source", about.source);

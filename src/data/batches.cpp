@@ -82,7 +82,7 @@ std::int64_t rows_within(std::int64_t token_limit, const Rows& rows) {
 }
 
 // Row `index` of a pass over `count` of `size` rows, which lie evenly over all of them: the
-// beginning of a split is a text of its own.
+// beginning of a split is a special text.
 std::int64_t spread(std::int64_t index, std::int64_t count, std::int64_t size) {
   return (2 * index + 1) * size / (2 * count);
 }

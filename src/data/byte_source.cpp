@@ -18,6 +18,14 @@
 namespace roformer {
 namespace {
 
+// As much of the end of a file as the checks want to see: a zip's comment has up to 64 KiB.
+constexpr std::size_t kArchiveEnd = (1 << 16) + 128;
+
+struct ArchiveEnd {
+  std::string_view bytes;  // the last ones of the file, at most kArchiveEnd
+  std::uint64_t size = 0;  // of the file
+};
+
 constexpr std::size_t kTarBlock = 512;
 
 // Records at the end of a zip (APPNOTE 4.3.14 to 4.3.16), without their texts of any length.
@@ -100,8 +108,6 @@ bool read_block(int descriptor, std::string& block, std::string& error) {
   return size > 0;
 }
 
-}  // namespace
-
 void require_tar_end(const std::string& file, const ArchiveEnd& end) {
   const std::size_t size = end.bytes.size();
   if (size >= kTarBlock && is_zero(end.bytes.substr(size - kTarBlock))) return;
@@ -135,6 +141,8 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
                           members));
   }
 }
+
+}  // namespace
 
 // The bytes in a compressed file, stream after stream: every byte of the file belongs to a whole
 // stream whose checksum is right, or is a zero after the last (tapes are filled up with them).
@@ -215,7 +223,8 @@ std::string_view ByteSource::CompressedFile::read() {
       command_ = step.command;
       return {};
     }
-    // With input at hand and room for the output it always goes on, else it would for ever.
+    // With input and room for output every step makes progress; a step without it would repeat for
+    // ever.
     const bool idle = step.taken == 0 && step.made == 0 && !step.ended;
     if (idle && !pending_.empty() && !output_was_full_) {
       error_ = "the compressed data are damaged";
@@ -331,7 +340,7 @@ std::int64_t ByteSource::seek(std::int64_t offset, int whence) {
   return place;
 }
 
-ArchiveEnd ByteSource::read_to_end() {
+void ByteSource::read_to_end() {
   if (is_seekable_) {
     const std::int64_t length = seek(0, SEEK_END);
     seek(std::max<std::int64_t>(0, length - static_cast<std::int64_t>(kArchiveEnd)), SEEK_SET);
@@ -343,7 +352,18 @@ ArchiveEnd ByteSource::read_to_end() {
     }
     if (end_.size() > kArchiveEnd) end_.erase(0, end_.size() - kArchiveEnd);
   }
-  return error_.empty() ? ArchiveEnd{.bytes = end_, .size = size_} : ArchiveEnd{};
+}
+
+bool ByteSource::require_archive_end(const std::string& file, bool is_tar, std::uint64_t members) {
+  read_to_end();
+  if (!error_.empty()) return false;
+  const ArchiveEnd end{.bytes = end_, .size = size_};
+  if (is_tar) {
+    require_tar_end(file, end);
+  } else {
+    require_zip_end(file, end, members);
+  }
+  return true;
 }
 
 std::string ByteSource::hint() const {

@@ -21,10 +21,10 @@ namespace {
 
 constexpr int kShortestZstdWindow = 27;  // what Zstandard reads without being asked
 constexpr int kLongestZstdWindow = 31;
-constexpr std::uint64_t kWindowShare = 4;  // of the free memory, one in so many
+constexpr std::uint64_t kWindowShare = 4;  // the divisor of the free memory
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{1} << 30;
 
-// What libraries of C count bytes with.
+// C libraries count bytes with this type.
 unsigned int as_count(std::size_t size) {
   return static_cast<unsigned int>(std::min<std::size_t>(size, INT_MAX));
 }
@@ -32,7 +32,7 @@ unsigned int as_count(std::size_t size) {
 class GzipCodec : public Codec {
  public:
   GzipCodec() {
-    constexpr int kFormat = 16 + MAX_WBITS;  // gzip and nothing else
+    constexpr int kFormat = 16 + MAX_WBITS;  // only gzip
     ROFORMER_ASSERT(::inflateInit2(&stream_, kFormat) == Z_OK);
   }
   ~GzipCodec() override { ::inflateEnd(&stream_); }

@@ -17,7 +17,7 @@ struct CodecStep {
   std::size_t taken = 0;  // bytes of the input
   std::size_t made = 0;   // bytes of the output
   bool ended = false;     // the stream, with its checksum
-  std::string problem;    // why it cannot go on
+  std::string problem;    // why it stopped
   // Only more memory than is given to a stranger's file would do: this command unpacks it.
   std::string command;
 };

@@ -26,14 +26,14 @@ struct CorpusOptions {
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
   std::string text_field = "text";                              // of JSON Lines
   bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
-  // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
+  // Only files of folders and archives whose names fit one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
   bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
-  // Of folders: also links that lead out of them. Links inside a folder add only files that are not
+  // Also follows links that lead out of folders. Links inside a folder add only files that are not
   // read under their own names.
   bool follow_links = false;
-  // Of the verbatim reader: where documents end inside a file, in bytes. Empty: a file is a document.
+  // Where the verbatim reader ends documents inside a file, in bytes. Empty: a file is a document.
   std::vector<std::uint64_t> cuts = {};
 };
 
@@ -80,16 +80,16 @@ struct CorpusFiles {
 CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options, CorpusSink& sink,
                          LinesMet& lines_met);
 
-// The files that the inputs stand for, in the order of reading. Counts what was left out of folders
-// (hidden files are not counted). A line says which links were left out, once for each folder.
+// The files of the inputs, in the order of reading. Adds to `skipped` the files of folders that were
+// left out (hidden ones are not counted). Warns of left-out links, once for each folder.
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
-// Whether a file is in the folder in the end, wherever links lead.
+// Whether a file is in the folder after links are followed.
 bool is_inside(const std::filesystem::path& folder, const std::filesystem::path& file);
-// Of a corpus that is divided by documents: twice the same text may be trained on and held out.
-// Throws Error (usage) for standard input given twice.
+// Warns of files that are read twice: where documents are divided, the same text may be trained on
+// and held out. Throws Error (usage) for standard input given twice.
 void warn_of_repeated_files(const std::vector<std::filesystem::path>& files);
-// Whether a file of an archive is read: what is left out of folders is left out there, too.
+// Whether a file of an archive is read; the same files are left out as of folders.
 bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& options);
 // Their bytes on the disk; 0 when standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);

@@ -76,7 +76,7 @@ std::string split_problem(const Settings& settings, Split split) {
 }
 
 std::string how_to_prepare(const fs::path& folder, const std::string& source) {
-  const fs::path set = (folder / "").lexically_normal().parent_path();  // without a slash behind it
+  const fs::path set = (folder / "").lexically_normal().parent_path();  // without a slash at its end
   const fs::path recipe = set.parent_path().parent_path() / (set.filename().string() + ".yaml");
   std::error_code error;
   const bool known =

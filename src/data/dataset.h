@@ -50,7 +50,7 @@ struct DatasetDescription {
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
   std::array<OfSplit, kSplits.size()> splits;  // by Split; the test set may be empty
-  // Of a file of which only a prefix was there: its bytes, and those of the whole file.
+  // Where only a prefix of the file existed: its bytes, and those of the whole file.
   struct Prefix {
     std::uint64_t bytes = 0;
     std::uint64_t of = 0;

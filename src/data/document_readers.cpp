@@ -176,7 +176,7 @@ void DocumentSplitter::hold(std::string_view bytes) {
   }
 }
 
-// Of a line that was cut where it ends nothing is left, and its end is still to come.
+// Nothing is left of a line that was cut exactly at its end, but its end still comes.
 void DocumentSplitter::end_line() {
   if (!pending_.empty() || inside_line_) {
     take_line(pending_);

@@ -78,7 +78,7 @@ bool LineReader::read_input(std::string& bytes) {
       input_ended_ = size == 0;
       break;
     }
-    if (errno == EAGAIN) {  // whoever had the terminal before left it so
+    if (errno == EAGAIN) {  // an earlier user of the terminal left it so
       pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
       ::poll(&input, 1, -1);
     } else if (errno != EINTR) {

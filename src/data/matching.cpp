@@ -166,7 +166,7 @@ std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& trip
   for (const MatchingExample& t : triplets) farther[t.anchor][t.closer].insert(t.farther);
   std::vector<MatchingExample> added;
   for (const auto& [anchor, edges] : farther) {
-    // What can be reached from each text, step by step.
+    // Everything that can be reached from each text, step by step.
     std::map<std::string_view, std::set<std::string_view>> reached;
     for (const auto& [first, next] : edges) {
       std::vector<std::string_view> open(next.begin(), next.end());

@@ -90,7 +90,7 @@ void warn_of_shares(const DatasetDescription& description) {
   }
 }
 
-// What is read, and how its documents are split.
+// The files to read, and how their documents are split.
 struct PreparationPlan {
   CorpusFiles files;  // to train on, and to divide
   std::vector<std::pair<Split, CorpusFiles>> held_out;  // splits with separate files

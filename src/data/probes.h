@@ -23,7 +23,7 @@ struct ProbeText {
 // Characters of every text of this kind and size. The size is that of the question: letters to copy
 // or to hide a key in, digits of a summand, pairs of brackets, pairs of key and value.
 std::int64_t probe_length(ProbeKind kind, std::int64_t size);
-// The largest size whose texts have at most so many characters; 0: not even the smallest.
+// The largest size whose texts have at most `length` characters; 0 where none has.
 std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
 // The largest size of questions: recall has no more pairs than keys, the others are unlimited.

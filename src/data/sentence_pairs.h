@@ -25,14 +25,13 @@ struct PairLanguages {
 
 struct PairSource {
   PairFormat format = PairFormat::aligned;
-  // Of two files or folders, one a language; or `source` alone: a file of pairs.
+  // Two files or folders, one a language; or `source` alone: a file of pairs.
   std::filesystem::path source;
   std::filesystem::path target;
-  // How often each pair stands in the training set: 2 twice, 0.5 every other one.
+  // How often each pair is in the training set: 2 twice, 0.5 every other one.
   double weight = 1;
-  // Of folders: also links that lead out of them.
-  bool follow_links = false;
-  bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
+  bool follow_links = false;  // also those that lead out of folders
+  bool skip_broken = false;   // leaves out lines of JSON Lines that are no objects, with a warning
 
   std::vector<std::filesystem::path> files() const;
 };
@@ -67,7 +66,7 @@ PairReading read_pairs(const PairSource& source, const PairLanguages& languages,
 std::vector<std::filesystem::path> pair_files(const PairSource& source);
 std::uint64_t pair_bytes(const PairSource& source);
 
-// What files of these names are: a folder is help, else the name's end decides; compression aside.
+// A folder is help; otherwise the name's ending decides, compression aside.
 PairFormat guess_pair_format(const std::filesystem::path& path);
 // Whether the format takes two files.
 bool takes_two_files(PairFormat format);
@@ -75,20 +74,12 @@ bool takes_two_files(PairFormat format);
 PairFormat parse_pair_format(std::string_view name);
 std::string to_string(PairFormat format);
 
-// The help of LibreOffice in two languages as sentence pairs: paragraphs of the same file and id.
-
-// The folders of HTML pages of each language. A page is one file of the source language. Links that
-// lead out of the folders are followed only where that is asked for.
-PairReading read_help_pairs(const std::filesystem::path& source,
-                            const std::filesystem::path& target, bool follow_links, PairSink& sink);
-
-// The rules that a sentence pair must pass to enter a training set, and how many pairs each of them
-// removed. A pair is counted at the first rule that it breaks, in the order of PairRule.
-
+// The rules that a pair must pass to enter a training set. A pair counts at the first rule that it
+// breaks, in the order of PairRule.
 struct PairRules {
-  std::int64_t shortest_words = 1;  // each side has at least so many (words apart by white space)
-  std::int64_t longest_words = 0;   // and at most so many; 0: any
-  std::int64_t longest_pieces = 0;  // likewise of the tokenizer's; 0: any
+  std::int64_t shortest_words = 1;  // of each side at least (words apart by white space)
+  std::int64_t longest_words = 0;   // of each side at most; 0: any
+  std::int64_t longest_pieces = 0;  // of each side at most, of the tokenizer; 0: any
   double length_ratio = 0;          // pieces of the longer side / the shorter one's at most; 0: any
   bool remove_identical = false;    // both sides the same text
   bool remove_duplicates = false;   // a pair met before, in any source
@@ -121,7 +112,7 @@ enum class PairRule {
 inline constexpr std::size_t kPairRules = 8;
 // The name in dataset.json, "too_short".
 std::string_view to_string(PairRule rule);
-// What it means with these rules, "fewer than 4 words".
+// In words with these rules: "fewer than 4 words".
 std::string describe(PairRule rule, const PairRules& rules);
 
 struct PairCounts {

@@ -117,7 +117,7 @@ Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::in
   return sets;
 }
 
-// What the inputs hold: triplets, or texts with a topic.
+// The inputs: triplets, or texts with a topic.
 struct TripletSource {
   std::vector<MatchingExample> triplets;
   std::vector<Text> texts;
