@@ -60,8 +60,8 @@ class Masker {
   // Throws Error (usage) when the vocabulary has no mask token. The tokenizer must outlive it.
   Masker(const Tokenizer& tokenizer, const MaskingSettings& settings);
 
-  // Masks the ids in place. Appends the chosen positions, rising, to `positions` and the ids that were
-  // there to `labels`. Special tokens are never chosen and never put in.
+  // Masks the ids in place. Appends the chosen positions, rising, to `positions` and the ids that
+  // were there to `labels`. Special tokens are never chosen and never put in.
   void mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
             std::vector<TokenId>& labels) const;
 
@@ -191,8 +191,8 @@ class TrainingRows {
   SourceMixture mixture_;
 };
 
-// The common part of batches for masked and for causal language models. Every function may be called
-// from several threads.
+// The common part of batches for masked and for causal language models. Every function may be
+// called from several threads.
 template <class Batch>
 class RowBatches {
  public:
@@ -212,7 +212,7 @@ class RowBatches {
  protected:
   // Validation is of the first source. Throws as TrainingRows does.
   RowBatches(const std::vector<WeightedDataset>& sources, Split split, const RowOptions& row,
-                  BatchOptions options)
+             BatchOptions options)
       : rows_(sources, split, row, options), options_(options) {}
   // `key` decides the masks of the row.
   virtual void append(Row row, std::uint64_t key, Batch& batch) const = 0;
@@ -221,8 +221,8 @@ class RowBatches {
   BatchOptions options_;
 };
 
-// Training rows get new masks in each epoch. The masks of validation come from a fixed seed, so that
-// two runs are compared on the same targets, and do not depend on the limit.
+// Training rows get new masks in each epoch. The masks of validation come from a fixed seed, so
+// that two runs are compared on the same targets, and do not depend on the limit.
 class MaskedBatches : public RowBatches<MaskedBatch> {
  public:
   MaskedBatches(const std::vector<WeightedDataset>& sources, Split split, std::int64_t length,

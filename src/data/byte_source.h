@@ -1,6 +1,7 @@
 // The bytes of one file, decompressed while they are read, in which libarchive then looks for
-// archives. Checks what libarchive does not: whether an archive is complete at its end, with nothing
-// before or after it that would not be read. A zip that comes as a stream is read from a copy.
+// archives. Checks what libarchive does not: whether an archive is complete at its end, with
+// nothing before or after it that would not be read. A zip that comes as a stream is read from a
+// copy.
 #pragma once
 
 #include <cstdint>

@@ -3,15 +3,12 @@
 #include <bzlib.h>
 #include <fmt/format.h>
 #include <lzma.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <utility>
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-// Decompressors of gzip (RFC 1952), bzip2, xz and Zstandard streams, from libraries that compare the
-// checksums. ByteSource decides what may follow the end of a stream.
+// Decompressors of gzip (RFC 1952), bzip2, xz and Zstandard streams, from libraries that compare
+// the checksums. ByteSource decides what may follow the end of a stream.
 #pragma once
 
 #include <array>

@@ -1,11 +1,9 @@
 #include "data/corpus.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <set>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/corpus_stream.h"
@@ -66,8 +64,9 @@ void warn_of_fields(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
   log::warn(
-      "{} is read as plain text, with all that stands around its texts: a field of its own they "
-      "have in JSON Lines (.jsonl)",
+      "{} is read as plain text, with everything around its texts; JSON Lines (.jsonl) keep texts "
+      "in "
+      "a separate field",
       file.string());
 }
 

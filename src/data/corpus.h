@@ -4,17 +4,23 @@
 // and a document only as an object of JSON Lines.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace roformer {
 
-// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else text.
+// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else
+// text.
 enum class CorpusReader { automatic, text, json_lines, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
@@ -37,8 +43,8 @@ struct CorpusOptions {
   std::vector<std::uint64_t> cuts = {};
 };
 
-// Receives the corpus in order. Lines come without their line ends, blank lines inside a document as
-// empty ones. A line longer than 1 MiB comes in parts, except its end.
+// Receives the corpus in order. Lines come without their line ends, blank lines inside a document
+// as empty ones. A line longer than 1 MiB comes in parts, except its end.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
@@ -80,8 +86,8 @@ struct CorpusFiles {
 CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options, CorpusSink& sink,
                          LinesMet& lines_met);
 
-// The files of the inputs, in the order of reading. Adds to `skipped` the files of folders that were
-// left out (hidden ones are not counted). Warns of left-out links, once for each folder.
+// The files of the inputs, in the order of reading. Adds to `skipped` the files of folders that
+// were left out (hidden ones are not counted). Warns of left-out links, once for each folder.
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
 // Whether a file is in the folder after links are followed.
@@ -94,8 +100,8 @@ bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& op
 // Their bytes on the disk; 0 when standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 
-// How one file is divided by its bytes, in their order: the first train, the next validate, the last
-// test, as enwik8 is. A shorter file is taken for a prefix and divided in the same shares.
+// How one file is divided by its bytes, in their order: the first train, the next validate, the
+// last test, as enwik8 is. A shorter file is taken for a prefix and divided in the same shares.
 struct ByteShares {
   std::array<std::uint64_t, 3> bytes = {};  // by Split, of the whole file; all 0: not divided so
   std::string sha1;                         // of the whole file; empty: not known
@@ -114,7 +120,31 @@ struct DividedFile {
 // divided, or has the right length and another SHA-1.
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares);
 
-// The names used in recipes and on the command line; throw Error (usage) with the known ones.
+// A value of an enumeration and its name in recipes and on the command line.
+template <class Value>
+using Named = std::pair<Value, const char*>;
+
+// Throws Error (usage) with the known names; `what` the value is.
+template <class Value, std::size_t N>
+Value value_named(const Named<Value> (&names)[N], std::string_view name, const char* what) {
+  std::string known;
+  for (const auto& [value, text] : names) {
+    if (name == text) return value;
+    known += known.empty() ? text : std::string(", ") + text;
+  }
+  throw_usage(what, fmt::format("'{}' is not known (known: {})", name, known));
+}
+
+template <class Value, std::size_t N>
+std::string name_of(const Named<Value> (&names)[N], Value wanted) {
+  for (const auto& [value, text] : names) {
+    if (value == wanted) return text;
+  }
+  ROFORMER_ASSERT(false);
+  return {};
+}
+
+// These throw Error (usage) with the known names.
 CorpusReader parse_corpus_reader(std::string_view name);
 DocumentSeparator parse_document_separator(std::string_view name);
 std::string to_string(CorpusReader reader);

@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <climits>
 #include <initializer_list>
 #include <utility>
 
-#include "base/error.h"
 #include "data/byte_source.h"
 #include "text/utf8.h"
 

@@ -16,8 +16,8 @@ std::string data_problem(const Settings& settings);
 // Says that a split of prepared data is empty; "" where it is not, or this cannot be told.
 std::string split_problem(const Settings& settings, Split split);
 
-// A hint for a missing set: the command that prepares it from its recipe, where data/NAME.yaml exists
-// for data/prepared/NAME, else from `source` ("FILES").
+// A hint for a missing set: the command that prepares it from its recipe, where data/NAME.yaml
+// exists for data/prepared/NAME, else from `source` ("FILES").
 std::string how_to_prepare(const std::filesystem::path& folder, const std::string& source);
 
 }  // namespace roformer

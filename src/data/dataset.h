@@ -9,7 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/shard.h"
@@ -72,8 +71,8 @@ std::string shard_name(Split split, std::size_t number);
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
 bool holds_description(const std::filesystem::path& folder);  // that there is one
-// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint says
-// how to prepare it from `source` ("FILES").
+// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint
+// says how to prepare it from `source` ("FILES").
 nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source);
 // Every field is checked; throws Error (failure) naming the file.
 DatasetDescription read_description(const std::filesystem::path& folder);

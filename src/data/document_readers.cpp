@@ -108,8 +108,7 @@ class HelpDocument : public DocumentReader {
   void feed(std::string_view bytes) override {
     page_ += bytes;
     if (page_.size() <= kLargestPage) return;
-    throw_failure(file_, "is larger than 64 MiB, so no help page",
-                  "read it with --reader text");
+    throw_failure(file_, "is larger than 64 MiB, so no help page", "read it with --reader text");
   }
   void end_file() override {
     for (const HelpParagraph& paragraph : parse_help_page(page_)) {

@@ -66,8 +66,8 @@ class JsonDocuments : public DocumentReader {
   // The texts are in `field`. With `skip_broken` lines that are no JSON objects are left out.
   JsonDocuments(std::string file, std::string field, CorpusSink& sink, bool skip_broken = false);
 
-  // Holds a line until it is complete. Throws Error (failure) naming FILE:LINE for a line that is no
-  // JSON object, lacks the field or is longer than 64 MiB.
+  // Holds a line until it is complete. Throws Error (failure) naming FILE:LINE for a line that is
+  // no JSON object, lacks the field or is longer than 64 MiB.
   void feed(std::string_view bytes) override;
   void end_file() override;
   bool had_text() const override { return documents_.had_text(); }

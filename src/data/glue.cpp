@@ -11,7 +11,6 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "data/line_reader.h"
 #include "data/text_lines.h"
 #include "text/utf8.h"

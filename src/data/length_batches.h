@@ -60,9 +60,9 @@ struct DealingOptions {
 // Deals sentence pairs to batches. The pairs are sorted by (source, target) length and cut into
 // strata of neighbours, each with as many pairs as there are rounds. Every epoch deals the pairs of
 // each stratum to the rounds in a new order. So a round holds every length, and its batches, cut at
-// the same strata, hold pairs of similar length that meet other pairs in the next epoch. The longest
-// pair of a stratum counts for all of it: no batch exceeds its budget in any epoch, and the number
-// of batches never changes.
+// the same strata, hold pairs of similar length that meet other pairs in the next epoch. The
+// longest pair of a stratum counts for all of it: no batch exceeds its budget in any epoch, and the
+// number of batches never changes.
 class PairDealing {
  public:
   // A pair that is longer than options.tokens is a batch alone.

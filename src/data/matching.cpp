@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "data/document_readers.h"
 #include "data/line_reader.h"
-#include "data/text_lines.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

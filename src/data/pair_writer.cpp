@@ -7,8 +7,6 @@
 #include "base/hexadecimal.h"
 #include "base/work_threads.h"
 #include "data/description_json.h"
-#include "data/parallel_dataset.h"
-#include "data/shard.h"
 #include "text/utf8.h"
 
 namespace roformer {

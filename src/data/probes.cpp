@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -94,8 +93,8 @@ std::string balanced(std::int64_t pairs, Random& random) {
   return word;
 }
 
-// Half of the words are balanced. In the others two brackets of a balanced word were swapped, so that
-// counting brackets tells nothing.
+// Half of the words are balanced. In the others two brackets of a balanced word were swapped, so
+// that counting brackets tells nothing.
 ProbeText dyck(std::int64_t size, Random& random) {
   std::string word = balanced(size, random);
   const bool right = random.below(2) == 0;
@@ -119,8 +118,8 @@ const std::string& recall_keys() {
   return all;
 }
 
-// Different keys with a digit each, and then all of them in another order. One question a text would
-// teach too little in a step, and a small model hardly ever finds keys of two letters.
+// Different keys with a digit each, and then all of them in another order. One question a text
+// would teach too little in a step, and a small model hardly ever finds keys of two letters.
 ProbeText recall(std::int64_t size, Random& random) {
   std::string keys = recall_keys();
   std::vector<std::string> pairs;
@@ -147,11 +146,11 @@ struct ProbeForm {
   std::int64_t per_size, rest;
 };
 constexpr ProbeForm kProbeForms[] = {{ProbeKind::copy, copy, 2, 2},
-                                {ProbeKind::reverse, reverse, 2, 2},
-                                {ProbeKind::passkey, passkey, 1, 2 * kPasskeyDigits + 3},
-                                {ProbeKind::addition, addition, 3, 4},
-                                {ProbeKind::dyck, dyck, 2, 3},
-                                {ProbeKind::recall, recall, 4, 2}};
+                                     {ProbeKind::reverse, reverse, 2, 2},
+                                     {ProbeKind::passkey, passkey, 1, 2 * kPasskeyDigits + 3},
+                                     {ProbeKind::addition, addition, 3, 4},
+                                     {ProbeKind::dyck, dyck, 2, 3},
+                                     {ProbeKind::recall, recall, 4, 2}};
 
 const ProbeForm& form_of(ProbeKind kind) {
   const auto* const found = std::ranges::find(kProbeForms, kind, &ProbeForm::kind);

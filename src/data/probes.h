@@ -1,8 +1,8 @@
 // Probes of length: small questions with one right answer, made on the fly in any size. They show
 // whether a model has learned a rule or only the lengths it was trained on (as Kazemnejad 2023 asks
 // of positional schemes). A text is the question, "=", the answer and a line end. Recall asks for
-// every value at once (Arora 2023, arXiv 2312.04927): its answer is the pairs in another order, with
-// the keys given.
+// every value at once (Arora 2023, arXiv 2312.04927): its answer is the pairs in another order,
+// with the keys given.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -23,13 +22,13 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<PairFormat, const char*>, 5> kFormats = {{
+constexpr Named<PairFormat> kFormats[] = {
     {PairFormat::aligned, "aligned"},
     {PairFormat::tsv, "tsv"},
     {PairFormat::jsonl, "jsonl"},
     {PairFormat::tmx, "tmx"},
     {PairFormat::libreoffice_help, "libreoffice-help"},
-}};
+};
 constexpr std::int64_t kProgressLines = 1024;
 
 // Both files read to their ends, the shorter one's last line named.
@@ -239,16 +238,11 @@ bool takes_two_files(PairFormat format) {
 }
 
 PairFormat parse_pair_format(std::string_view name) {
-  std::string known;
-  for (const auto& [format, text] : kFormats) {
-    if (name == text) return format;
-    known += known.empty() ? text : std::string(", ") + text;
-  }
-  throw_usage("format", fmt::format("'{}' is not known (known: {})", name, known));
+  return value_named(kFormats, name, "format");
 }
 
 std::string to_string(PairFormat format) {
-  return kFormats[static_cast<std::size_t>(format)].second;
+  return name_of(kFormats, format);
 }
 
 std::string_view to_string(PairRule rule) {

@@ -86,8 +86,8 @@ struct PairRules {
   double script_share = 0;  // of the letters of each side, in its language's script, at least
 };
 
-// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the keys
-// of recipes and of dataset.json.
+// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the
+// keys of recipes and of dataset.json.
 template <class Rules, class Visit>
 void for_each_field(Rules& rules, Visit visit) {
   visit("shortest_words", rules.shortest_words);

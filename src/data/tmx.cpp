@@ -107,8 +107,8 @@ class TmxReader {
 
   void read_file() {
     feed_.begin_file();
-    // Replaces no entity, opens no other file and keeps the parser's limits. The text is UTF-8 by now,
-    // whatever the file declares.
+    // Replaces no entity, opens no other file and keeps the parser's limits. The text is UTF-8 by
+    // now, whatever the file declares.
     const std::unique_ptr<xmlTextReader, decltype(&xmlFreeTextReader)> reader(
         xmlReaderForIO([](void* feed, char* out,
                           int room) { return static_cast<Feed*>(feed)->take(out, room); },

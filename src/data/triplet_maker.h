@@ -1,7 +1,7 @@
-// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is in
-// two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is always
-// the closer one). Or triplets are drawn from texts with a topic: a text of the same topic is closer
-// than one of another.
+// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is
+// in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is
+// always the closer one). Or triplets are drawn from texts with a topic: a text of the same topic
+// is closer than one of another.
 #pragma once
 
 #include <array>

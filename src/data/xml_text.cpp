@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
