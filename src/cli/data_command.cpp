@@ -9,7 +9,6 @@
 
 #include "base/cores.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/origin.h"
 #include "base/printable.h"
@@ -19,47 +18,17 @@
 #include "cli/data_inspection.h"
 #include "cli/data_triplets.h"
 #include "cli/parallel_flags.h"
-#include "cli/parallel_inspection.h"
 #include "cli/tokenizer_flags.h"
 #include "data/prepare.h"
 
 namespace roformer {
 namespace {
 
-struct PrepareArguments {
-  CorpusFlags corpus;
-  std::vector<std::filesystem::path> validation;
-  std::vector<std::filesystem::path> test;
-  std::filesystem::path output;
-  TokenizerFlags tokenizer;
+struct PrepareArguments : PrepareFlags {
   std::string separator;  // empty: the recipe's, else blank-line
   bool remove_repeats = false;
-  double validation_fraction = -1;  // negative: the recipe's, else the default
-  double test_fraction = -1;
-  std::uint64_t seed = 1;
-  std::int64_t threads = 0;
-  std::uint64_t shard_tokens = PrepareOptions{}.shard_tokens;
-  bool overwrite = false;
   ParallelFlags pairs;
-
-  std::int64_t wanted_threads() const { return threads > 0 ? threads : usable_threads(); }
 };
-
-PrepareFlags common_flags(const PrepareArguments& arguments) {
-  return {.inputs = arguments.corpus.inputs,
-          .follow_links = arguments.corpus.follow_links,
-          .validation = arguments.validation,
-          .test = arguments.test,
-          .validation_fraction = arguments.validation_fraction,
-          .test_fraction = arguments.test_fraction,
-          .seed = arguments.seed,
-          .threads = arguments.wanted_threads(),
-          .shard_tokens = arguments.shard_tokens,
-          .output = arguments.output,
-          .overwrite = arguments.overwrite,
-          .skip_broken = arguments.corpus.skip_broken,
-          .tokenizer = arguments.tokenizer};
-}
 
 // data/NAME.yaml is prepared into data/prepared/NAME, where configs/ looks for it.
 std::filesystem::path standard_output(const std::vector<std::filesystem::path>& inputs) {
@@ -68,14 +37,6 @@ std::filesystem::path standard_output(const std::vector<std::filesystem::path>& 
     throw_usage("--output", "is required", "name the folder to make; only a recipe has its own");
   }
   return recipe->parent_path() / "prepared" / recipe->stem();
-}
-
-std::string input_names(const std::vector<std::filesystem::path>& inputs) {
-  std::string names;
-  for (const std::filesystem::path& input : inputs) {
-    names += (names.empty() ? "" : ", ") + (input == "-" ? "standard input" : input.string());
-  }
-  return names;
 }
 
 // The files or the share of the documents of one split, in place of the recipe's.
@@ -116,13 +77,7 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
   options.validation_fraction = recipe.validation_fraction;
   options.test_fraction = recipe.test_fraction;
   options.shares = recipe.shares;
-  options.name = recipe.name;
-  options.source = recipe.source;
-  options.licence = recipe.licence;
-  if (recipe.name.empty()) {
-    options.name = folder_name(arguments.output);
-    options.source = input_names(arguments.corpus.inputs);
-  }
+  arguments.set_output(options, recipe);
   if (!arguments.separator.empty()) {
     if (recipe.corpus.reader == CorpusReader::json_lines) {
       throw_usage("--document-separator", "is of text: of JSON Lines each object is a document");
@@ -135,10 +90,6 @@ PrepareOptions prepare_options(const PrepareArguments& arguments) {
   take_split("test", arguments.test, arguments.test_fraction, recipe.shares, options.test_inputs,
              options.test_fraction);
   options.seed = arguments.seed;
-  options.output = arguments.output;
-  options.overwrite = arguments.overwrite;
-  options.threads = arguments.wanted_threads();
-  options.shard_tokens = arguments.shard_tokens;
   return options;
 }
 
@@ -231,29 +182,28 @@ void add_prepare(CLI::App& data) {
   add_parallel_flags(*command, arguments->pairs);
   command->callback([arguments, command] {
     if (arguments->output.empty()) arguments->output = standard_output(arguments->corpus.inputs);
-    const PrepareFlags common = common_flags(*arguments);
-    if (wants_pairs(arguments->pairs, common)) {
+    if (wants_pairs(arguments->pairs, *arguments)) {
       refuse_text_flags(*arguments);
-      prepare_parallel(*command, arguments->pairs, common);
+      prepare_parallel(*command, arguments->pairs, *arguments);
       return;
     }
     refuse_parallel_flags(*command);
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer_of(arguments->tokenizer);
-    PrepareOptions options = prepare_options(*arguments);
-    options.command = command_line();
-    print_summary(prepare(options, *tokenizer), arguments->output);
+    print_summary(prepare(prepare_options(*arguments), *tokenizer), arguments->output);
   });
 }
 
-void inspect_pairs(const std::filesystem::path& folder, const InspectionOptions& options) {
-  const ParallelDataset dataset(folder);
-  std::cout << describe_parallel(dataset) << std::flush;
+template <class AnyDataset>
+void inspect(const AnyDataset& dataset, const InspectionOptions& options) {
+  std::cout << describe(dataset) << std::flush;
   dataset.verify_checksums();
-  std::cout << "checksums are right\n\n"
-            << describe_rules(dataset.description()) << '\n'
-            << describe_splits(dataset.description()) << '\n'
-            << describe_pair_lengths(dataset)
-            << pair_examples(dataset, options.examples, options.seed);
+  std::cout << "checksums are right\n";
+  if constexpr (std::is_same_v<AnyDataset, ParallelDataset>) {
+    std::cout << '\n'
+              << describe_rules(dataset.description()) << '\n'
+              << describe_splits(dataset.description()) << '\n';
+  }
+  std::cout << describe_lengths(dataset) << examples_of(dataset, options);
 }
 
 void add_inspect(CLI::App& data) {
@@ -279,14 +229,10 @@ void add_inspect(CLI::App& data) {
   command->add_flag("--whole-word", options->masking.whole_words, "mask whole words");
   command->callback([folder, options] {
     if (is_parallel_dataset(*folder)) {
-      inspect_pairs(*folder, *options);
-      return;
+      inspect(ParallelDataset(*folder), *options);
+    } else {
+      inspect(Dataset(*folder), *options);
     }
-    const Dataset dataset(*folder);
-    std::cout << describe_dataset(dataset) << std::flush;
-    dataset.verify_checksums();
-    std::cout << "checksums are right\n" << describe_lengths(dataset);
-    std::cout << masked_examples(dataset, *options);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@
 #include "base/origin.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "cli/parallel_inspection.h"
+#include "cli/data_inspection.h"
 #include "data/recipe.h"
 
 namespace roformer {
@@ -22,6 +23,12 @@ constexpr const char* kRules = "Rules for pairs of the training set";
 bool given(const CLI::App& command, const std::string& flag) {
   const CLI::Option* const option = command.get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
+}
+
+// "--longest-words" of "longest_words".
+std::string flag_of(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
 }
 
 // Two names of files, or one of a file of pairs.
@@ -63,6 +70,14 @@ PairTokenizers tokenizers_of(const ParallelFlags& flags, const PrepareFlags& com
 }
 
 }  // namespace
+
+std::string PrepareFlags::input_names() const {
+  std::string names;
+  for (const fs::path& input : corpus.inputs) {
+    names += (names.empty() ? "" : ", ") + (input == "-" ? "standard input" : input.string());
+  }
+  return names;
+}
 
 void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
   command
@@ -115,7 +130,7 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
 }
 
 bool wants_pairs(const ParallelFlags& flags, const PrepareFlags& common) {
-  const std::optional<fs::path> recipe = recipe_among(common.inputs);
+  const std::optional<fs::path> recipe = recipe_among(common.corpus.inputs);
   return recipe ? is_parallel_recipe(*recipe) : !flags.languages.empty();
 }
 
@@ -133,16 +148,15 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
                                   const PrepareFlags& common) {
   ParallelRecipe recipe;
   ParallelCorpus& corpus = recipe.corpus;
-  if (const std::optional<fs::path> path = recipe_among(common.inputs)) {
+  if (const std::optional<fs::path> path = recipe_among(common.corpus.inputs)) {
     recipe = read_parallel_recipe(*path);
     if (!flags.languages.empty()) {
       throw_usage("--languages", "is for files; the recipe names its languages");
     }
   } else {
     corpus.languages = {.source = flags.languages.at(0), .target = flags.languages.at(1)};
-    corpus.train = pair_sources_of(common.inputs);
-    recipe.name = folder_name(common.output);
-    for (const fs::path& input : common.inputs) {
+    corpus.train = pair_sources_of(common.corpus.inputs);
+    for (const fs::path& input : common.corpus.inputs) {
       recipe.source += (recipe.source.empty() ? "" : ", ") + input.string();
     }
   }
@@ -166,33 +180,20 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
                   "is for a vocabulary to train, and a tokenizer is named");
     }
   }
-  corpus.set_reading(common.follow_links, common.skip_broken);
-  PairRules& rules = corpus.rules;
-  const auto take = [&](const char* name, auto& value, const auto& from) {
-    if (given(command, name)) value = from;
-  };
-  take("--shortest-words", rules.shortest_words, flags.rules.shortest_words);
-  take("--longest-words", rules.longest_words, flags.rules.longest_words);
-  take("--longest-pieces", rules.longest_pieces, flags.rules.longest_pieces);
-  take("--length-ratio", rules.length_ratio, flags.rules.length_ratio);
-  take("--script-share", rules.script_share, flags.rules.script_share);
-  take("--remove-identical", rules.remove_identical, flags.rules.remove_identical);
-  take("--remove-duplicates", rules.remove_duplicates, flags.rules.remove_duplicates);
+  corpus.set_reading(common.corpus.follow_links, common.corpus.skip_broken);
+  for_each_field(corpus.rules, [&]<class Value>(const std::string& name, Value& value) {
+    for_each_field(flags.rules, [&](const std::string& flag, const auto& asked) {
+      if (flag == name && given(command, flag_of(name))) value = static_cast<Value>(asked);
+    });
+  });
   return recipe;
 }
 
 void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
                       const PrepareFlags& common) {
   const ParallelRecipe recipe = parallel_recipe_of(command, flags, common);
-  const PreparePairsOptions options{.corpus = recipe.corpus,
-                                    .output = common.output,
-                                    .overwrite = common.overwrite,
-                                    .threads = common.threads,
-                                    .shard_tokens = common.shard_tokens,
-                                    .name = recipe.name,
-                                    .source = recipe.source,
-                                    .licence = recipe.licence,
-                                    .command = command_line()};
+  PreparePairsOptions options{.corpus = recipe.corpus};
+  common.set_output(options, recipe);
   require_preparable(options);
   const PairTokenizers tokenizers = tokenizers_of(flags, common, recipe);
   const ParallelDescription description =

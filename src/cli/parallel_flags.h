@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
+#include "base/cores.h"
+#include "base/file.h"
+#include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/parallel_recipe.h"
 
@@ -20,21 +24,36 @@ struct ParallelFlags {
   PairRules rules;
 };
 
-// What `data prepare` knows of its flags for every kind of text.
+// The flags of `data prepare` for every kind of data.
 struct PrepareFlags {
-  std::vector<std::filesystem::path> inputs;
-  bool follow_links = false;
+  CorpusFlags corpus;
   std::vector<std::filesystem::path> validation;
   std::vector<std::filesystem::path> test;
-  double validation_fraction = -1;  // negative: not given
+  double validation_fraction = -1;  // negative: the recipe's, else the default
   double test_fraction = -1;
   std::uint64_t seed = 1;
-  std::int64_t threads = 1;
-  std::uint64_t shard_tokens = 0;
+  std::int64_t threads = 0;  // 0: all cores
+  std::uint64_t shard_tokens = std::uint64_t{1} << 27;
   std::filesystem::path output;
   bool overwrite = false;
-  bool skip_broken = false;  // lines of JSON Lines
   TokenizerFlags tokenizer;
+
+  // Sets what the options of text and of sentence pairs have in common.
+  template <class Options>
+  void set_output(Options& options, const RecipeOrigin& origin) const {
+    options.output = output;
+    options.overwrite = overwrite;
+    options.threads = threads > 0 ? threads : usable_threads();
+    options.shard_tokens = shard_tokens;
+    options.name = origin.name;
+    options.source = origin.source;
+    options.licence = origin.licence;
+    options.command = command_line();
+    if (!origin.name.empty()) return;
+    options.name = folder_name(output);
+    if (origin.source.empty()) options.source = input_names();
+  }
+  std::string input_names() const;
 };
 
 void add_parallel_flags(CLI::App& command, ParallelFlags& flags);
@@ -47,7 +66,7 @@ void refuse_parallel_flags(const CLI::App& command);
 // The corpus of the recipe, or of the files, with the flags that were given in place of its own.
 ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& flags,
                                   const PrepareFlags& common);
-// Prepares it and prints what came of it.
+// Prepares it and prints the result.
 void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
                       const PrepareFlags& common);
 

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "base/random.h"
 
 namespace roformer {
 namespace {
@@ -82,7 +80,7 @@ std::int64_t rows_within(std::int64_t token_limit, const Rows& rows) {
 }
 
 // Row `index` of a pass over `count` of `size` rows, which lie evenly over all of them: the
-// beginning of a split is a text of its own.
+// beginning of a split is a special text.
 std::int64_t spread(std::int64_t index, std::int64_t count, std::int64_t size) {
   return (2 * index + 1) * size / (2 * count);
 }
@@ -334,7 +332,7 @@ MaskedBatches::MaskedBatches(const std::vector<WeightedDataset>& sources, Split 
                              std::int64_t length, const MaskingSettings& masking,
                              BatchOptions options)
     : RowBatches(sources, split,
-                      {.length = length, .begin_with_classification = true, .overlap = 0}, options),
+                 {.length = length, .begin_with_classification = true, .overlap = 0}, options),
       masker_(sources.front().dataset.tokenizer(), masking) {}
 
 void MaskedBatches::append(Row row, std::uint64_t key, MaskedBatch& batch) const {
@@ -350,8 +348,7 @@ void MaskedBatches::append(Row row, std::uint64_t key, MaskedBatch& batch) const
 CausalBatches::CausalBatches(const std::vector<WeightedDataset>& sources, Split split,
                              std::int64_t length, BatchOptions options)
     : RowBatches(sources, split,
-                      {.length = length, .begin_with_classification = false, .overlap = 1},
-                      options) {}
+                 {.length = length, .begin_with_classification = false, .overlap = 1}, options) {}
 
 void CausalBatches::append(Row row, std::uint64_t, CausalBatch& batch) const {
   const auto begin = static_cast<std::ptrdiff_t>(batch.targets.size());

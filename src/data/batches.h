@@ -54,15 +54,14 @@ class Rows {
 // become [MASK], 10 % a random token and 10 % stay. Every choice is a pure function of the key, so
 // that any row can be masked on its own. Each token is drawn independently, as Hugging Face's
 // collator does: the share holds on average, not in each row. With `whole_words` each word is drawn
-// instead, all its pieces are chosen, and what they become is drawn for each piece.
-
+// instead and all its pieces are chosen; what they become is drawn for each piece.
 class Masker {
  public:
   // Throws Error (usage) when the vocabulary has no mask token. The tokenizer must outlive it.
   Masker(const Tokenizer& tokenizer, const MaskingSettings& settings);
 
-  // Masks the ids where they stand and appends to `positions` the chosen ones, rising, and to
-  // `labels` the ids that were there. Special tokens are never chosen and never put in.
+  // Masks the ids in place. Appends the chosen positions, rising, to `positions` and the ids that
+  // were there to `labels`. Special tokens are never chosen and never put in.
   void mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
             std::vector<TokenId>& labels) const;
 
@@ -77,11 +76,10 @@ class Masker {
   std::vector<char> find_draws(std::span<const TokenId> ids) const;
 };
 
-// Which of several sources a row of training comes from: a function of the row's number alone, so
-// that a resumed training and any number of processes draw the same.
-
-// The sources take turns in a pattern of 1,024 rows, as evenly as whole rows allow; in each pattern
-// a source has its share of the weights, rounded, and one row at least.
+// Chooses the source of each training row, as a function of the row's number alone: a resumed
+// training and any number of processes draw the same. The sources take turns in a pattern of 1,024
+// rows, as evenly as whole rows allow. A source has its rounded share of each pattern, and one row
+// at least.
 class SourceMixture {
  public:
   static constexpr std::int64_t kPattern = 1024;  // rows
@@ -159,14 +157,14 @@ class RowOrder {
   bool shuffle_;
 };
 
-// A data set and how often its rows are drawn, as against those of others of the same tokenizer.
+// A data set and how often its rows are drawn, relative to other data sets of the same tokenizer.
 struct WeightedDataset {
   const Dataset& dataset;
   double weight = 1;
 };
 
-// The rows of one or more data sets in the order of training. Each has epochs of its own; one of
-// the whole is as many rows as all have together.
+// The rows of one or more data sets in the order of training. Each data set has separate epochs; an
+// epoch of the whole is as many rows as all have together.
 class TrainingRows {
  public:
   // Throws Error (failure) when a split does not fill one row. The data sets must outlive it.
@@ -193,8 +191,8 @@ class TrainingRows {
   SourceMixture mixture_;
 };
 
-// What batches of masked and of causal language models have in common. All functions are safe to
-// call from several threads.
+// The common part of batches for masked and for causal language models. Every function may be
+// called from several threads.
 template <class Batch>
 class RowBatches {
  public:
@@ -214,7 +212,7 @@ class RowBatches {
  protected:
   // Validation is of the first source. Throws as TrainingRows does.
   RowBatches(const std::vector<WeightedDataset>& sources, Split split, const RowOptions& row,
-                  BatchOptions options)
+             BatchOptions options)
       : rows_(sources, split, row, options), options_(options) {}
   // `key` decides the masks of the row.
   virtual void append(Row row, std::uint64_t key, Batch& batch) const = 0;
@@ -223,8 +221,8 @@ class RowBatches {
   BatchOptions options_;
 };
 
-// Training rows get new masks in each epoch. The masks of validation come from a fixed seed, so that
-// two runs are compared on the same targets, and do not depend on the limit.
+// Training rows get new masks in each epoch. The masks of validation come from a fixed seed, so
+// that two runs are compared on the same targets, and do not depend on the limit.
 class MaskedBatches : public RowBatches<MaskedBatch> {
  public:
   MaskedBatches(const std::vector<WeightedDataset>& sources, Split split, std::int64_t length,

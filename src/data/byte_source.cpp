@@ -13,9 +13,18 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/progress.h"
+#include "data/codec.h"
 
 namespace roformer {
 namespace {
+
+// As much of the end of a file as the checks want to see: a zip's comment has up to 64 KiB.
+constexpr std::size_t kArchiveEnd = (1 << 16) + 128;
+
+struct ArchiveEnd {
+  std::string_view bytes;  // the last ones of the file, at most kArchiveEnd
+  std::uint64_t size = 0;  // of the file
+};
 
 constexpr std::size_t kTarBlock = 512;
 
@@ -87,7 +96,17 @@ std::optional<ZipDirectory> directory_of(const ArchiveEnd& end, std::size_t at) 
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
-}  // namespace
+// Reads the next bytes; false at the end, and where `error` says why.
+bool read_block(int descriptor, std::string& block, std::string& error) {
+  block.resize(kReadBytes);
+  ssize_t size = 0;
+  do {
+    size = ::read(descriptor, block.data(), block.size());
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) error = system_message(errno);
+  block.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return size > 0;
+}
 
 void require_tar_end(const std::string& file, const ArchiveEnd& end) {
   const std::size_t size = end.bytes.size();
@@ -123,6 +142,100 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
   }
 }
 
+}  // namespace
+
+// The bytes in a compressed file, stream after stream: every byte of the file belongs to a whole
+// stream whose checksum is right, or is a zero after the last (tapes are filled up with them).
+class ByteSource::CompressedFile {
+ public:
+  // The descriptor stays the caller's. `begun` was read from it already.
+  CompressedFile(int descriptor, std::string begun, std::unique_ptr<Codec> codec)
+      : descriptor_(descriptor),
+        codec_(std::move(codec)),
+        input_(std::move(begun)),
+        pending_(input_),
+        output_(kReadBytes, '\0'),
+        raw_bytes_(input_.size()) {}
+
+  // The next bytes, valid until the next call; empty at the end, and where error() says why.
+  std::string_view read();
+  const std::string& error() const { return error_; }
+  // The command that unpacks what is intact and takes too much memory here, or "".
+  const std::string& command() const { return command_; }
+  // Bytes taken from the file so far.
+  std::uint64_t raw_bytes() const { return raw_bytes_; }
+
+ private:
+  int descriptor_;
+  std::unique_ptr<Codec> codec_;
+  std::string input_;
+  std::string_view pending_;  // of the input
+  std::string output_;
+  std::string error_;
+  std::string command_;
+  std::uint64_t raw_bytes_ = 0;
+  bool first_stream_ = true;
+  bool in_stream_ = false;
+  bool output_was_full_ = false;  // so that more may come without more input
+
+  // False at the end of the file, and where it cannot be read.
+  bool fill() {
+    if (!pending_.empty()) return true;
+    if (!read_block(descriptor_, input_, error_)) return false;
+    raw_bytes_ += input_.size();
+    pending_ = input_;
+    return true;
+  }
+  bool begin_stream();
+};
+
+// After the end of a stream: another one, or zeros up to the end.
+bool ByteSource::CompressedFile::begin_stream() {
+  while (fill()) {
+    if (first_stream_ || codec_->may_begin(pending_.front())) {
+      first_stream_ = false;
+      in_stream_ = true;
+      codec_->begin();
+      return true;
+    }
+    if (pending_.front() != '\0') {
+      error_ = "the compressed data are damaged: something else after their end";
+      return false;
+    }
+    pending_.remove_prefix(1);
+  }
+  return false;
+}
+
+std::string_view ByteSource::CompressedFile::read() {
+  if (!error_.empty()) return {};
+  for (;;) {
+    if (!in_stream_ && !begin_stream()) return {};
+    if (!output_was_full_ && !fill()) {
+      if (error_.empty()) error_ = "the compressed data are truncated";
+      return {};
+    }
+    const CodecStep step = codec_->step(pending_, output_);
+    pending_.remove_prefix(step.taken);
+    if (!step.problem.empty()) {
+      error_ = step.command.empty() ? "the compressed data are damaged: " : "";
+      error_ += step.problem;
+      command_ = step.command;
+      return {};
+    }
+    // With input and room for output every step makes progress; a step without it would repeat for
+    // ever.
+    const bool idle = step.taken == 0 && step.made == 0 && !step.ended;
+    if (idle && !pending_.empty() && !output_was_full_) {
+      error_ = "the compressed data are damaged";
+      return {};
+    }
+    in_stream_ = !step.ended;
+    output_was_full_ = in_stream_ && step.made == output_.size();
+    if (step.made > 0) return std::string_view(output_).substr(0, step.made);
+  }
+}
+
 ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
     : path_(path), begin_(std::move(begun)) {
   if (path == "-") {
@@ -149,7 +262,7 @@ ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
   }
   begins_ = !begin_.empty();
   if (begins_) first_ = begin_.front();
-  const bool zip = begin_.starts_with("PK\3\4") || begin_.starts_with("PK\5\6");
+  const bool zip = begin_.starts_with(kZipBegin) || begin_.starts_with("PK\5\6");
   if (zip && !is_seekable_ && error_.empty()) copy();
   if (is_seekable_) begin_.clear();
 }
@@ -160,15 +273,9 @@ ByteSource::~ByteSource() {
 
 // False at the end of a plain file, and where it cannot be read.
 bool ByteSource::fill() {
-  block_.resize(kReadBytes);
-  ssize_t size = 0;
-  do {
-    size = ::read(descriptor_, block_.data(), block_.size());
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) error_ = system_message(errno);
-  block_.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  const bool any = read_block(descriptor_, block_, error_);
   if (!is_copy_) raw_bytes_ += block_.size();
-  return size > 0;
+  return any;
 }
 
 std::string_view ByteSource::read_once() {
@@ -233,7 +340,7 @@ std::int64_t ByteSource::seek(std::int64_t offset, int whence) {
   return place;
 }
 
-ArchiveEnd ByteSource::read_to_end() {
+void ByteSource::read_to_end() {
   if (is_seekable_) {
     const std::int64_t length = seek(0, SEEK_END);
     seek(std::max<std::int64_t>(0, length - static_cast<std::int64_t>(kArchiveEnd)), SEEK_SET);
@@ -245,7 +352,18 @@ ArchiveEnd ByteSource::read_to_end() {
     }
     if (end_.size() > kArchiveEnd) end_.erase(0, end_.size() - kArchiveEnd);
   }
-  return error_.empty() ? ArchiveEnd{.bytes = end_, .size = size_} : ArchiveEnd{};
+}
+
+bool ByteSource::require_archive_end(const std::string& file, bool is_tar, std::uint64_t members) {
+  read_to_end();
+  if (!error_.empty()) return false;
+  const ArchiveEnd end{.bytes = end_, .size = size_};
+  if (is_tar) {
+    require_tar_end(file, end);
+  } else {
+    require_zip_end(file, end, members);
+  }
+  return true;
 }
 
 std::string ByteSource::hint() const {

@@ -1,5 +1,7 @@
-// What libarchive does not look at: whether an archive is whole at its end, with nothing before or
-// after it that would not be read.
+// The bytes of one file, decompressed while they are read, in which libarchive then looks for
+// archives. Checks what libarchive does not: whether an archive is complete at its end, with
+// nothing before or after it that would not be read. A zip that comes as a stream is read from a
+// copy.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/codec.h"
-
 namespace roformer {
-
-// As much of the end of a file as the functions below want to see: a zip's comment has up to 64
-// KiB.
-constexpr std::size_t kArchiveEnd = (1 << 16) + 128;
-
-struct ArchiveEnd {
-  std::string_view bytes;  // the last ones of the file, at most kArchiveEnd
-  std::uint64_t size = 0;  // of the file
-};
-
-// Throw Error (failure) naming the file.
-void require_tar_end(const std::string& file, const ArchiveEnd& end);
-// `members`: how many were met, folders among them.
-void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64_t members);
-
-// The bytes of one file, decompressed while they are read, in which libarchive then looks for
-// archives. Knows the end of what it gave, and gives a zip that comes as a stream from a copy of
-// it.
 
 class ByteSource {
  public:
@@ -55,13 +37,16 @@ class ByteSource {
   // Bytes taken from the file as it lies on the disk, again where they were sought again.
   std::uint64_t raw_bytes() const { return raw_bytes_; }
 
-  // Reads what is left. The views live as long as this does; empty where error() says why.
-  ArchiveEnd read_to_end();
+  // Reads the rest of a tar or zip of which `members` were met, folders among them. Throws Error
+  // (failure) naming the file where the archive is not complete; false where error() says why it
+  // cannot be read.
+  bool require_archive_end(const std::string& file, bool is_tar, std::uint64_t members);
 
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
   bool is_seekable_ = false;
+  class CompressedFile;
   std::unique_ptr<CompressedFile> compressed_;
   bool is_copy_ = false;  // of what was compressed or came through a pipe
   std::string block_;     // what was read last, of a plain file
@@ -75,6 +60,7 @@ class ByteSource {
 
   bool fill();
   std::string_view read_once();
+  void read_to_end();
   void copy();
 };
 

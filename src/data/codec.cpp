@@ -3,15 +3,12 @@
 #include <bzlib.h>
 #include <fmt/format.h>
 #include <lzma.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <utility>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -21,10 +18,10 @@ namespace {
 
 constexpr int kShortestZstdWindow = 27;  // what Zstandard reads without being asked
 constexpr int kLongestZstdWindow = 31;
-constexpr std::uint64_t kWindowShare = 4;  // of the free memory, one in so many
+constexpr std::uint64_t kWindowShare = 4;  // the divisor of the free memory
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{1} << 30;
 
-// What libraries of C count bytes with.
+// C libraries count bytes with this type.
 unsigned int as_count(std::size_t size) {
   return static_cast<unsigned int>(std::min<std::size_t>(size, INT_MAX));
 }
@@ -32,7 +29,7 @@ unsigned int as_count(std::size_t size) {
 class GzipCodec : public Codec {
  public:
   GzipCodec() {
-    constexpr int kFormat = 16 + MAX_WBITS;  // gzip and nothing else
+    constexpr int kFormat = 16 + MAX_WBITS;  // only gzip
     ROFORMER_ASSERT(::inflateInit2(&stream_, kFormat) == Z_OK);
   }
   ~GzipCodec() override { ::inflateEnd(&stream_); }
@@ -174,8 +171,6 @@ class ZstdCodec : public Codec {
   int window_;
 };
 
-constexpr std::size_t kCompressedBytes = 1 << 18;
-
 }  // namespace
 
 CodecLimits codec_limits(std::uint64_t free_memory) {
@@ -189,91 +184,16 @@ CodecLimits codec_limits(std::uint64_t free_memory) {
 
 std::unique_ptr<Codec> codec_of(std::string_view begin, std::optional<CodecLimits> given) {
   const auto limits = [&] { return given.value_or(codec_limits(available_memory())); };
-  using namespace std::string_view_literals;
-  static_assert(
-      "\xfd"
-      "7zXZ\0"sv.size() == kCodecBegin);
-  if (begin.starts_with("\x1f\x8b"sv)) return std::make_unique<GzipCodec>();
-  if (begin.starts_with("BZh"sv) && begin.size() > 3 && begin[3] >= '1' && begin[3] <= '9') {
+  if (begin.starts_with(kGzipBegin)) return std::make_unique<GzipCodec>();
+  if (begin.starts_with(kBzip2Begin) && begin.size() > 3 && begin[3] >= '1' && begin[3] <= '9') {
     return std::make_unique<Bzip2Codec>();
   }
-  if (begin.starts_with("\xfd"
-                        "7zXZ\0"sv))
-    return std::make_unique<XzCodec>(limits().xz_memory);
-  const bool frame = begin.starts_with("\x28\xb5\x2f\xfd"sv);
+  if (begin.starts_with(kXzBegin)) return std::make_unique<XzCodec>(limits().xz_memory);
+  const bool frame = begin.starts_with(kZstdBegin);
   const bool skipped = !begin.empty() && ZstdCodec::may_begin_with(begin.front()) &&
-                       begin.substr(1).starts_with("\x2a\x4d\x18"sv);
+                       begin.substr(1).starts_with("\x2a\x4d\x18");
   if (frame || skipped) return std::make_unique<ZstdCodec>(limits().zstd_window);
   return nullptr;
-}
-
-CompressedFile::CompressedFile(int descriptor, std::string begun, std::unique_ptr<Codec> codec)
-    : descriptor_(descriptor),
-      codec_(std::move(codec)),
-      input_(std::move(begun)),
-      pending_(input_),
-      output_(kCompressedBytes, '\0'),
-      raw_bytes_(input_.size()) {}
-
-// False at the end of the file, and where it cannot be read.
-bool CompressedFile::fill() {
-  if (!pending_.empty()) return true;
-  input_.resize(kCompressedBytes);
-  ssize_t size = 0;
-  do {
-    size = ::read(descriptor_, input_.data(), input_.size());
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) error_ = system_message(errno);
-  if (size <= 0) return false;
-  raw_bytes_ += static_cast<std::uint64_t>(size);
-  pending_ = std::string_view(input_).substr(0, static_cast<std::size_t>(size));
-  return true;
-}
-
-// After the end of a stream: another one, or zeros up to the end.
-bool CompressedFile::begin_stream() {
-  while (fill()) {
-    if (first_stream_ || codec_->may_begin(pending_.front())) {
-      first_stream_ = false;
-      in_stream_ = true;
-      codec_->begin();
-      return true;
-    }
-    if (pending_.front() != '\0') {
-      error_ = "the compressed data are damaged: something else after their end";
-      return false;
-    }
-    pending_.remove_prefix(1);
-  }
-  return false;
-}
-
-std::string_view CompressedFile::read() {
-  if (!error_.empty()) return {};
-  for (;;) {
-    if (!in_stream_ && !begin_stream()) return {};
-    if (!output_was_full_ && !fill()) {
-      if (error_.empty()) error_ = "the compressed data are truncated";
-      return {};
-    }
-    const CodecStep step = codec_->step(pending_, output_);
-    pending_.remove_prefix(step.taken);
-    if (!step.problem.empty()) {
-      error_ = step.command.empty() ? "the compressed data are damaged: " : "";
-      error_ += step.problem;
-      command_ = step.command;
-      return {};
-    }
-    // With input at hand and room for the output it always goes on, else it would for ever.
-    const bool idle = step.taken == 0 && step.made == 0 && !step.ended;
-    if (idle && !pending_.empty() && !output_was_full_) {
-      error_ = "the compressed data are damaged";
-      return {};
-    }
-    in_stream_ = !step.ended;
-    output_was_full_ = in_stream_ && step.made == output_.size();
-    if (step.made > 0) return std::string_view(output_).substr(0, step.made);
-  }
 }
 
 }  // namespace roformer

@@ -1,7 +1,8 @@
-// One decompressor of gzip (RFC 1952), bzip2, xz or Zstandard streams, each from a library whose
-// checksums are compared. CompressedFile decides what may follow the end of a stream.
+// Decompressors of gzip (RFC 1952), bzip2, xz and Zstandard streams, from libraries that compare
+// the checksums. ByteSource decides what may follow the end of a stream.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@ struct CodecStep {
   std::size_t taken = 0;  // bytes of the input
   std::size_t made = 0;   // bytes of the output
   bool ended = false;     // the stream, with its checksum
-  std::string problem;    // why it cannot go on
+  std::string problem;    // why it stopped
   // Only more memory than is given to a stranger's file would do: this command unpacks it.
   std::string command;
 };
@@ -39,45 +40,20 @@ struct CodecLimits {
 // Windows as long as Zstandard has them (2 GiB), where they are a small part of the free memory.
 CodecLimits codec_limits(std::uint64_t free_memory);
 
-// The longest beginning that codec_of compares.
-constexpr std::size_t kCodecBegin = 6;
+// The first bytes of each packed format.
+using std::string_view_literals::operator""sv;
+inline constexpr std::string_view kGzipBegin = "\x1f\x8b"sv;
+inline constexpr std::string_view kBzip2Begin = "BZh"sv;
+inline constexpr std::string_view kXzBegin = "\xfd\x37zXZ\0"sv;
+inline constexpr std::string_view kZstdBegin = "\x28\xb5\x2f\xfd"sv;
+inline constexpr std::string_view kZipBegin = "PK\3\4"sv;
+inline constexpr std::array kPackedBegins = {kGzipBegin, kBzip2Begin, kXzBegin, kZstdBegin,
+                                             kZipBegin};
+constexpr std::size_t kCodecBegin = kXzBegin.size();  // the longest that codec_of compares
 
 // By the first bytes of a file; null where they are no compressed stream's. Without limits those
 // of the memory that is free now.
 std::unique_ptr<Codec> codec_of(std::string_view begin,
                                 std::optional<CodecLimits> given = std::nullopt);
-
-// The bytes in a compressed file, stream after stream: every byte of the file belongs to a whole
-// stream whose checksum is right, or is a zero after the last (tapes are filled up with them).
-
-class CompressedFile {
- public:
-  // The descriptor stays the caller's. `begun` was read from it already.
-  CompressedFile(int descriptor, std::string begun, std::unique_ptr<Codec> codec);
-
-  // The next bytes, valid until the next call; empty at the end, and where error() says why.
-  std::string_view read();
-  const std::string& error() const { return error_; }
-  // The command that unpacks what is not damaged and takes too much memory here, or "".
-  const std::string& command() const { return command_; }
-  // Bytes taken from the file so far.
-  std::uint64_t raw_bytes() const { return raw_bytes_; }
-
- private:
-  int descriptor_;
-  std::unique_ptr<Codec> codec_;
-  std::string input_;
-  std::string_view pending_;  // of the input
-  std::string output_;
-  std::string error_;
-  std::string command_;
-  std::uint64_t raw_bytes_ = 0;
-  bool first_stream_ = true;
-  bool in_stream_ = false;
-  bool output_was_full_ = false;  // so that more may come without more input
-
-  bool fill();
-  bool begin_stream();
-};
 
 }  // namespace roformer

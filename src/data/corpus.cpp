@@ -1,23 +1,18 @@
 #include "data/corpus.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <set>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/corpus_stream.h"
 #include "data/document_readers.h"
-#include "data/help_page.h"
 
 namespace roformer {
 namespace {
 
-constexpr std::size_t kLargestPage = 64 << 20;
-
-// Stands between the readers and the caller's sink: counts, and drops lines met before.
+// Counts for the readers and drops lines met before, in front of the caller's sink.
 class CountingSink : public CorpusSink {
  public:
   CountingSink(bool remove_repeats, LinesMet& lines_met, CorpusSink& sink)
@@ -57,58 +52,6 @@ class CountingSink : public CorpusSink {
   bool in_document_ = false;
 };
 
-// True when the file had text.
-bool read_text(CorpusStream& stream, DocumentSeparator separator, CorpusSink& sink,
-               const auto& report_progress) {
-  DocumentSplitter splitter(separator, sink);
-  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
-    splitter.feed(bytes);
-    report_progress();
-  }
-  splitter.end_file();
-  return splitter.had_text();
-}
-
-bool read_json_lines(CorpusStream& stream, const CorpusOptions& options, CountingSink& sink,
-                     const auto& report_progress) {
-  JsonDocuments documents(stream.name(), options.text_field, sink, options.skip_broken);
-  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
-    documents.feed(bytes);
-    report_progress();
-  }
-  documents.end_file();
-  sink.counts().replaced += documents.replaced();
-  return documents.had_text();
-}
-
-bool read_verbatim(CorpusStream& stream, const std::vector<std::uint64_t>& cuts, CorpusSink& sink,
-                   const auto& report_progress) {
-  VerbatimText text(cuts, sink);
-  bool any = false;
-  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
-    text.feed(bytes);
-    any = true;
-    report_progress();
-  }
-  text.end_file();
-  return any;
-}
-
-bool read_help_page(CorpusStream& stream, CorpusSink& sink) {
-  std::string page;
-  for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
-    page += bytes;
-    if (page.size() > kLargestPage) {
-      throw_failure(stream.name(), "is larger than 64 MiB, so no help page",
-                    "read it with --reader text");
-    }
-  }
-  const std::vector<HelpParagraph> paragraphs = parse_help_page(page);
-  for (const HelpParagraph& paragraph : paragraphs) sink.line(paragraph.text);
-  if (!paragraphs.empty()) sink.end_document();
-  return !paragraphs.empty();
-}
-
 CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& file,
                        CorpusReader given) {
   if (given != CorpusReader::automatic) return given;
@@ -116,13 +59,14 @@ CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& 
   return json ? CorpusReader::json_lines : CorpusReader::text;
 }
 
-// Of a file whose ending promises fields that nobody will tell apart.
+// Warns where the ending promises fields, which the text reader does not tell apart.
 void warn_of_fields(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
   log::warn(
-      "{} is read as plain text, with all that stands around its texts: a field of its own they "
-      "have in JSON Lines (.jsonl)",
+      "{} is read as plain text, with everything around its texts; JSON Lines (.jsonl) keep texts "
+      "in "
+      "a separate field",
       file.string());
 }
 
@@ -196,23 +140,19 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
         continue;
       }
       if (!stream.inside().empty()) read.insert(stream.inside());
+      const CorpusReader reader = reader_of(stream, file, options.reader);
+      if (options.reader == CorpusReader::automatic && reader == CorpusReader::text) {
+        warn_of_fields(file);
+      }
       try {
-        switch (reader_of(stream, file, options.reader)) {
-          case CorpusReader::automatic:
-          case CorpusReader::text:
-            if (options.reader == CorpusReader::automatic) warn_of_fields(file);
-            any_text |= read_text(stream, options.separator, counting, report_progress);
-            break;
-          case CorpusReader::json_lines:
-            any_text |= read_json_lines(stream, options, counting, report_progress);
-            break;
-          case CorpusReader::verbatim:
-            any_text |= read_verbatim(stream, options.cuts, counting, report_progress);
-            break;
-          case CorpusReader::libreoffice_help:
-            any_text |= read_help_page(stream, counting);
-            break;
+        const auto documents = open_documents(reader, stream.name(), options, counting);
+        for (std::string_view bytes = stream.read(); !bytes.empty(); bytes = stream.read()) {
+          documents->feed(bytes);
+          report_progress();
         }
+        documents->end_file();
+        any_text |= documents->had_text();
+        counts.replaced += documents->replaced();
         ++counts.files;
       } catch (const NotText& problem) {  // none of it was passed on
         const bool alone = files.size() == 1 && stream.inside().empty();

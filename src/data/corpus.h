@@ -4,13 +4,18 @@
 // and a document only as an object of JSON Lines.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
+
+#include "base/error.h"
 
 namespace roformer {
 
@@ -27,25 +32,24 @@ struct CorpusOptions {
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
   std::string text_field = "text";                              // of JSON Lines
   bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
-  // Of folders and archives, only files whose name fits one of these ("*.txt"); empty: all.
+  // Only files of folders and archives whose names fit one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
   bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
-  // Of folders: also links that lead out of them. Links inside a folder add nothing but what would
-  // not be read under its own name.
+  // Also follows links that lead out of folders. Links inside a folder add only files that are not
+  // read under their own names.
   bool follow_links = false;
-  // Of the verbatim reader, whose document is else a file: where documents end inside each, in
-  // bytes.
+  // Where the verbatim reader ends documents inside a file, in bytes. Empty: a file is a document.
   std::vector<std::uint64_t> cuts = {};
 };
 
-// Receives the corpus in order. A line comes without its line end; blank lines inside a document
-// come as empty ones. Of a line longer than 1 MiB all but the end comes in parts.
+// Receives the corpus in order. Lines come without their line ends, blank lines inside a document
+// as empty ones. A line longer than 1 MiB comes in parts, except its end.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
   virtual void line(std::string_view text) = 0;
-  // Text as it stands, with its line end where it has one: what the verbatim reader passes on.
+  // Text of the verbatim reader, with its line end where it has one.
   virtual void part(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     line(text);
@@ -82,22 +86,22 @@ struct CorpusFiles {
 CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options, CorpusSink& sink,
                          LinesMet& lines_met);
 
-// The files that the inputs stand for, in the order of reading. Counts what was left out of folders
-// (hidden files are not counted). A line says which links were left out, once for each folder.
+// The files of the inputs, in the order of reading. Adds to `skipped` the files of folders that
+// were left out (hidden ones are not counted). Warns of left-out links, once for each folder.
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
-// Whether a file is in the folder in the end, wherever links lead.
+// Whether a file is in the folder after links are followed.
 bool is_inside(const std::filesystem::path& folder, const std::filesystem::path& file);
-// Of a corpus that is divided by documents: twice the same text may be trained on and held out.
-// Throws Error (usage) for standard input given twice.
+// Warns of files that are read twice: where documents are divided, the same text may be trained on
+// and held out. Throws Error (usage) for standard input given twice.
 void warn_of_repeated_files(const std::vector<std::filesystem::path>& files);
-// Whether a file of an archive is read: what is left out of folders is left out there, too.
+// Whether a file of an archive is read; the same files are left out as of folders.
 bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& options);
 // Their bytes on the disk; 0 when standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 
-// How one file is divided by its bytes, in their order: the first train, the next validate, the last
-// test, as enwik8 is. A shorter file is taken for a prefix and divided in the same shares.
+// How one file is divided by its bytes, in their order: the first train, the next validate, the
+// last test, as enwik8 is. A shorter file is taken for a prefix and divided in the same shares.
 struct ByteShares {
   std::array<std::uint64_t, 3> bytes = {};  // by Split, of the whole file; all 0: not divided so
   std::string sha1;                         // of the whole file; empty: not known
@@ -116,7 +120,31 @@ struct DividedFile {
 // divided, or has the right length and another SHA-1.
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares);
 
-// The names used in recipes and on the command line; throw Error (usage) with the known ones.
+// A value of an enumeration and its name in recipes and on the command line.
+template <class Value>
+using Named = std::pair<Value, const char*>;
+
+// Throws Error (usage) with the known names; `what` the value is.
+template <class Value, std::size_t N>
+Value value_named(const Named<Value> (&names)[N], std::string_view name, const char* what) {
+  std::string known;
+  for (const auto& [value, text] : names) {
+    if (name == text) return value;
+    known += known.empty() ? text : std::string(", ") + text;
+  }
+  throw_usage(what, fmt::format("'{}' is not known (known: {})", name, known));
+}
+
+template <class Value, std::size_t N>
+std::string name_of(const Named<Value> (&names)[N], Value wanted) {
+  for (const auto& [value, text] : names) {
+    if (value == wanted) return text;
+  }
+  ROFORMER_ASSERT(false);
+  return {};
+}
+
+// These throw Error (usage) with the known names.
 CorpusReader parse_corpus_reader(std::string_view name);
 DocumentSeparator parse_document_separator(std::string_view name);
 std::string to_string(CorpusReader reader);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,39 +23,19 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::pair<CorpusReader, const char*>, 5> kReaders = {{
+constexpr Named<CorpusReader> kReaders[] = {
     {CorpusReader::automatic, "auto"},
     {CorpusReader::text, "text"},
     {CorpusReader::json_lines, "json-lines"},
     {CorpusReader::verbatim, "verbatim"},
     {CorpusReader::libreoffice_help, "libreoffice-help"},
-}};
-constexpr std::array<std::pair<DocumentSeparator, const char*>, 4> kSeparators = {{
+};
+constexpr Named<DocumentSeparator> kSeparators[] = {
     {DocumentSeparator::blank_line, "blank-line"},
     {DocumentSeparator::two_blank_lines, "two-blank-lines"},
     {DocumentSeparator::line, "line"},
     {DocumentSeparator::file, "file"},
-}};
-
-template <typename Value, std::size_t N>
-Value parse_name(const std::array<std::pair<Value, const char*>, N>& names, std::string_view name,
-                 const char* what) {
-  std::string known;
-  for (const auto& [value, text] : names) {
-    if (name == text) return value;
-    known += known.empty() ? text : std::string(", ") + text;
-  }
-  throw_usage(what, fmt::format("'{}' is not known (known: {})", name, known));
-}
-
-template <typename Value, std::size_t N>
-std::string name_of(const std::array<std::pair<Value, const char*>, N>& names, Value wanted) {
-  for (const auto& [value, text] : names) {
-    if (value == wanted) return text;
-  }
-  ROFORMER_ASSERT(false);
-  return {};
-}
+};
 
 bool is_hidden(const fs::path& name) {
   return name.string().starts_with(".") && name != "." && name != "..";
@@ -351,11 +330,11 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
 }
 
 CorpusReader parse_corpus_reader(std::string_view name) {
-  return parse_name(kReaders, name, "reader");
+  return value_named(kReaders, name, "reader");
 }
 
 DocumentSeparator parse_document_separator(std::string_view name) {
-  return parse_name(kSeparators, name, "document separator");
+  return value_named(kSeparators, name, "document separator");
 }
 
 std::string to_string(CorpusReader reader) {

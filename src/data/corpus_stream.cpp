@@ -7,12 +7,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <climits>
 #include <initializer_list>
 #include <utility>
 
-#include "base/error.h"
 #include "data/byte_source.h"
 #include "text/utf8.h"
 
@@ -25,7 +23,7 @@ std::string describe_path(const std::filesystem::path& path) {
   return path == "-" ? kStandardInput : path.string();
 }
 
-// Of text that a block may end in the middle of.
+// A block may end inside a character.
 bool is_utf8_so_far(std::string_view start) {
   constexpr std::size_t kLongestCharacter = 4;
   for (std::size_t cut = 0; cut < kLongestCharacter && cut <= start.size(); ++cut) {
@@ -36,7 +34,7 @@ bool is_utf8_so_far(std::string_view start) {
 
 // Characters that no text has: not those that end lines and pages, nor the escape of terminals.
 bool has_controls(std::string_view start) {
-  constexpr std::size_t kMost = 50;  // one in so many bytes
+  constexpr std::size_t kMost = 50;  // the share is one byte in kMost
   const auto is_control = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < ' ' && (byte < '\b' || byte > '\r') && byte != 0x1a && byte != 0x1b;
@@ -55,15 +53,15 @@ bool ends_in(const std::filesystem::path& name, std::initializer_list<std::strin
   return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
 }
 
-// What is lost with a warning of libarchive's is text, or nothing that is asked for: names that the
-// locale has no letters for (a file's own is asked for later), and rights.
+// Warnings of libarchive that cost no text: names that the locale has no letters for (the names of
+// files are checked later), and access rights.
 bool is_harmless(std::string_view warning) {
   return warning.find("converted from") != std::string_view::npos ||
          warning.find("ACL") != std::string_view::npos;
 }
 
-// Of a member that is no file. A zip has no checksum of its members' kinds: one bit makes a link or
-// a device of a file, and of a link what the file contained.
+// Refuses a member that is no file and has contents: zips have no checksum of their members' kinds,
+// and one flipped bit turns a file into a link or a device.
 void require_no_text(archive_entry* entry, const std::string& archive) {
   const char* const target = archive_entry_symlink(entry);
   const std::string_view link = target != nullptr ? target : "";
@@ -105,7 +103,7 @@ struct CorpusStream::Handle {
 
   int format() const { return archive_format(reader) & ARCHIVE_FORMAT_BASE_MASK; }
 
-  // What libarchive calls for more bytes, and for others.
+  // Callbacks of libarchive.
   static la_ssize_t next_block(archive* reader, void* self, const void** data) {
     ByteSource& source = static_cast<Handle*>(self)->source;
     const std::string_view bytes = source.read();
@@ -243,8 +241,8 @@ std::uint64_t CorpusStream::raw_bytes() const {
   return static_cast<std::uint64_t>(archive_filter_bytes(handle_->reader, -1));
 }
 
-// Every status of libarchive's but two is a failure: where it would go on with the next header that
-// it finds (ARCHIVE_RETRY), or with what it has (ARCHIVE_WARN), text is lost.
+// Every status except OK and EOF is a failure: libarchive would continue with the next header it
+// finds (ARCHIVE_RETRY) or with what it has (ARCHIVE_WARN), and text would be lost.
 void CorpusStream::require(int status) const {
   const char* const reason = archive_error_string(handle_->reader);
   const std::string text = reason != nullptr ? reason : "damaged";
@@ -259,12 +257,8 @@ void CorpusStream::require(int status) const {
 void CorpusStream::require_end() const {
   const int format = handle_->format();
   if (format != ARCHIVE_FORMAT_TAR && format != ARCHIVE_FORMAT_ZIP) return;
-  const ArchiveEnd end = handle_->source.read_to_end();
-  if (!handle_->source.error().empty()) fail("damaged");
-  if (format == ARCHIVE_FORMAT_TAR) {
-    require_tar_end(path_, end);
-  } else {
-    require_zip_end(path_, end, members_);
+  if (!handle_->source.require_archive_end(path_, format == ARCHIVE_FORMAT_TAR, members_)) {
+    fail("damaged");
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "config/task_facts.h"
 #include "data/dataset.h"
@@ -76,7 +74,8 @@ std::string split_problem(const Settings& settings, Split split) {
 }
 
 std::string how_to_prepare(const fs::path& folder, const std::string& source) {
-  const fs::path set = (folder / "").lexically_normal().parent_path();  // without a slash behind it
+  const fs::path set =
+      (folder / "").lexically_normal().parent_path();  // without a slash at its end
   const fs::path recipe = set.parent_path().parent_path() / (set.filename().string() + ".yaml");
   std::error_code error;
   const bool known =

@@ -9,7 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/shard.h"
@@ -50,7 +49,7 @@ struct DatasetDescription {
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
   std::array<OfSplit, kSplits.size()> splits;  // by Split; the test set may be empty
-  // Of a file of which only a prefix was there: its bytes, and those of the whole file.
+  // Where only a prefix of the file existed: its bytes, and those of the whole file.
   struct Prefix {
     std::uint64_t bytes = 0;
     std::uint64_t of = 0;
@@ -72,8 +71,8 @@ std::string shard_name(Split split, std::size_t number);
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
 bool holds_description(const std::filesystem::path& folder);  // that there is one
-// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint says
-// how to prepare it from `source` ("FILES").
+// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint
+// says how to prepare it from `source` ("FILES").
 nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source);
 // Every field is checked; throws Error (failure) naming the file.
 DatasetDescription read_description(const std::filesystem::path& folder);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "data/corpus_stream.h"
+#include "data/help_page.h"
 
 namespace roformer {
 namespace {
@@ -20,27 +22,21 @@ namespace {
 constexpr std::size_t kLongestTextLine = 1 << 20;
 constexpr std::string_view kTextMark = "\xef\xbb\xbf";
 
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
 // Where an endless line is cut: after a space when there is one, else between two characters.
 std::size_t cut_position(std::string_view line) {
   const std::size_t space = line.find_last_of(" \t");
   if (space != std::string_view::npos && space > line.size() / 2) return space + 1;
   std::size_t cut = line.size();
-  for (int step = 0; step < 3 && (static_cast<unsigned char>(line[cut - 1]) & 0xc0) == 0x80;
-       ++step) {
-    --cut;
-  }
+  for (int step = 0; step < 3 && !begins_character(line[cut - 1]); ++step) --cut;
   return static_cast<unsigned char>(line[cut - 1]) >= 0xc0 ? cut - 1 : line.size();
 }
 
-constexpr std::size_t kLongestPart = 1 << 20;
-
-bool begins_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-}
-
-constexpr std::size_t kLongestLine = 64 << 20;
+constexpr std::size_t kLongestJsonLine = 64 << 20;
 constexpr std::size_t kPiece = 256 << 10;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 constexpr const char* kAsItIs =
     "JSON Lines have an object on each line; --skip-broken leaves other lines out, reader text "
@@ -58,7 +54,97 @@ std::string texts_of(const nlohmann::json& object) {
                      fmt::join(names, ", "));
 }
 
+// Passes bytes on as they are, line ends and blank lines included, in parts that end with a line or
+// where a document does. A document ends before the first character that begins at or after each of
+// the cuts (bytes from the file's begin, rising), and at the end of the file.
+class VerbatimText : public DocumentReader {
+ public:
+  VerbatimText(std::span<const std::uint64_t> cuts, CorpusSink& sink) : cuts_(cuts), sink_(sink) {}
+
+  void feed(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const bool may_end = begins_character(bytes.front());
+      if (!cuts_.empty() && position_ >= cuts_.front() && may_end) {
+        end_part();
+        sink_.end_document();
+        cuts_ = cuts_.subspan(1);
+      }
+      if (pending_.size() >= kLongestTextLine && may_end) end_part();
+      const std::size_t end = bytes.find('\n');
+      std::size_t count = end == std::string_view::npos ? bytes.size() : end + 1;
+      if (!cuts_.empty()) {
+        const std::uint64_t before = cuts_.front() > position_ ? cuts_.front() - position_ : 1;
+        count = std::min<std::uint64_t>(count, before);
+      }
+      pending_ += bytes.substr(0, count);
+      position_ += count;
+      bytes.remove_prefix(count);
+      if (pending_.ends_with('\n')) end_part();
+    }
+  }
+  void end_file() override {
+    end_part();
+    sink_.end_document();
+  }
+  bool had_text() const override { return position_ > 0; }
+
+ private:
+  std::span<const std::uint64_t> cuts_;  // that are still to come
+  CorpusSink& sink_;
+  std::string pending_;         // the begin of a part
+  std::uint64_t position_ = 0;  // in the file, of the byte after `pending_`
+
+  void end_part() {
+    if (!pending_.empty()) sink_.part(pending_);
+    pending_.clear();
+  }
+};
+
+// A page of LibreOffice's help is one document, a paragraph a line.
+class HelpDocument : public DocumentReader {
+ public:
+  HelpDocument(std::string file, CorpusSink& sink) : file_(std::move(file)), sink_(sink) {}
+
+  void feed(std::string_view bytes) override {
+    page_ += bytes;
+    if (page_.size() <= kLargestPage) return;
+    throw_failure(file_, "is larger than 64 MiB, so no help page", "read it with --reader text");
+  }
+  void end_file() override {
+    for (const HelpParagraph& paragraph : parse_help_page(page_)) {
+      sink_.line(paragraph.text);
+      had_text_ = true;
+    }
+    if (had_text_) sink_.end_document();
+  }
+  bool had_text() const override { return had_text_; }
+
+ private:
+  static constexpr std::size_t kLargestPage = 64 << 20;
+  std::string file_;
+  CorpusSink& sink_;
+  std::string page_;
+  bool had_text_ = false;
+};
+
 }  // namespace
+
+std::unique_ptr<DocumentReader> open_documents(CorpusReader reader, const std::string& file,
+                                               const CorpusOptions& options, CorpusSink& sink) {
+  switch (reader) {
+    case CorpusReader::automatic:
+    case CorpusReader::text:
+      return std::make_unique<DocumentSplitter>(options.separator, sink);
+    case CorpusReader::json_lines:
+      return std::make_unique<JsonDocuments>(file, options.text_field, sink, options.skip_broken);
+    case CorpusReader::verbatim:
+      return std::make_unique<VerbatimText>(options.cuts, sink);
+    case CorpusReader::libreoffice_help:
+      return std::make_unique<HelpDocument>(file, sink);
+  }
+  ROFORMER_ASSERT(false);
+  return nullptr;
+}
 
 void DocumentSplitter::feed(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -81,13 +167,15 @@ void DocumentSplitter::hold(std::string_view bytes) {
   pending_.append(bytes);
   while (pending_.size() >= kLongestTextLine) {
     const std::size_t cut = cut_position(std::string_view(pending_).substr(0, kLongestTextLine));
-    take_part(std::string_view(pending_).substr(0, cut));
+    const std::string_view part = without_mark(std::string_view(pending_).substr(0, cut));
+    begin_text();
+    sink_.part(part);
     pending_.erase(0, cut);
     inside_line_ = true;
   }
 }
 
-// Of a line that was cut where it ends nothing is left, and its end is still to come.
+// Nothing is left of a line that was cut exactly at its end, but its end still comes.
 void DocumentSplitter::end_line() {
   if (!pending_.empty() || inside_line_) {
     take_line(pending_);
@@ -120,12 +208,6 @@ void DocumentSplitter::take_line(std::string_view given) {
   if (separator_ == DocumentSeparator::line) end_document();
 }
 
-void DocumentSplitter::take_part(std::string_view part) {
-  const std::string_view text = without_mark(part);
-  begin_text();
-  sink_.part(text);
-}
-
 // Blank lines are held back until text follows in the same document.
 void DocumentSplitter::begin_text() {
   if (in_document_) {
@@ -149,38 +231,6 @@ void DocumentSplitter::end_document() {
   in_document_ = false;
 }
 
-void VerbatimText::feed(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const bool may_end = begins_character(bytes.front());
-    if (!cuts_.empty() && position_ >= cuts_.front() && may_end) {
-      end_part();
-      sink_.end_document();
-      cuts_ = cuts_.subspan(1);
-    }
-    if (pending_.size() >= kLongestPart && may_end) end_part();
-    const std::size_t end = bytes.find('\n');
-    std::size_t count = end == std::string_view::npos ? bytes.size() : end + 1;
-    if (!cuts_.empty()) {
-      const std::uint64_t before = cuts_.front() > position_ ? cuts_.front() - position_ : 1;
-      count = std::min<std::uint64_t>(count, before);
-    }
-    pending_ += bytes.substr(0, count);
-    position_ += count;
-    bytes.remove_prefix(count);
-    if (pending_.ends_with('\n')) end_part();
-  }
-}
-
-void VerbatimText::end_file() {
-  end_part();
-  sink_.end_document();
-}
-
-void VerbatimText::end_part() {
-  if (!pending_.empty()) sink_.part(pending_);
-  pending_.clear();
-}
-
 JsonDocuments::JsonDocuments(std::string file, std::string field, CorpusSink& sink,
                              bool skip_broken)
     : file_(std::move(file)),
@@ -196,7 +246,7 @@ void JsonDocuments::feed(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
-    if (pending_.size() + part.size() > kLongestLine) {
+    if (pending_.size() + part.size() > kLongestJsonLine) {
       ++lines_;
       throw_failure(location(), "a line is longer than 64 MiB", kAsItIs);
     }
@@ -221,7 +271,7 @@ void JsonDocuments::end_file() {
 }
 
 void JsonDocuments::take_line(std::string_view line) {
-  if (++lines_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  if (++lines_ == 1 && line.starts_with(kTextMark)) line.remove_prefix(kTextMark.size());
   if (is_blank(line)) return;
   const std::optional<nlohmann::json> json = parser_.parse(line, static_cast<std::int64_t>(lines_));
   if (!json) return;

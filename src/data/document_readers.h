@@ -1,10 +1,10 @@
-// Cuts a stream of bytes into lines and lines into documents. It keeps no more than one line, and
-// of an endless one at most 1 MiB.
+// Readers that turn the bytes of one corpus file into documents: text cut at its separators, JSON
+// Lines, pages of LibreOffice's help, or every byte as it is.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,16 +13,32 @@
 
 namespace roformer {
 
-class DocumentSplitter {
+class DocumentReader {
+ public:
+  virtual ~DocumentReader() = default;
+  // The next bytes of the file, in pieces of any size.
+  virtual void feed(std::string_view bytes) = 0;
+  virtual void end_file() = 0;
+  virtual bool had_text() const = 0;
+  // Malformed sequences that became U+FFFD here and not in the tokenizer.
+  virtual std::uint64_t replaced() const { return 0; }
+};
+
+// `reader` is not automatic; `file` is for messages. The options must outlive the result.
+std::unique_ptr<DocumentReader> open_documents(CorpusReader reader, const std::string& file,
+                                               const CorpusOptions& options, CorpusSink& sink);
+
+// Cuts bytes into lines and lines into documents. It keeps no more than one line, and of an endless
+// one at most 1 MiB.
+class DocumentSplitter : public DocumentReader {
  public:
   DocumentSplitter(DocumentSeparator separator, CorpusSink& sink)
       : separator_(separator), sink_(sink) {}
 
-  // The next bytes of the current file, in pieces of any size.
-  void feed(std::string_view bytes);
-  // The end of a file ends its last line and document.
-  void end_file();
-  bool had_text() const { return had_text_; }
+  void feed(std::string_view bytes) override;
+  // Ends the last line and document.
+  void end_file() override;
+  bool had_text() const override { return had_text_; }
 
  private:
   DocumentSeparator separator_;
@@ -38,52 +54,24 @@ class DocumentSplitter {
   void hold(std::string_view bytes);
   void end_line();
   void take_line(std::string_view line);
-  // The beginning of a line that is too long for one piece, or its middle.
-  void take_part(std::string_view part);
   void begin_text();
   std::string_view without_mark(std::string_view text);
   void end_document();
 };
 
-// Passes a stream of bytes on as it is, line ends and blank lines included, in parts that end with
-// a line or where a document does.
-
-class VerbatimText {
+// JSON Lines: each line is an object, and one of its fields a document, as Hugging Face's data sets
+// and most crawls are published.
+class JsonDocuments : public DocumentReader {
  public:
-  // A document ends before the first character that begins at or after each of the cuts (bytes from
-  // the file's begin, rising), and at the end of the file. The cuts must outlive it.
-  VerbatimText(std::span<const std::uint64_t> cuts, CorpusSink& sink) : cuts_(cuts), sink_(sink) {}
-
-  // The next bytes of the file, in pieces of any size.
-  void feed(std::string_view bytes);
-  void end_file();
-
- private:
-  std::span<const std::uint64_t> cuts_;  // that are still to come
-  CorpusSink& sink_;
-  std::string pending_;         // the begin of a part
-  std::uint64_t position_ = 0;  // in the file, of the byte after `pending_`
-
-  void end_part();
-};
-
-// JSON Lines as a corpus: each line an object, and one of its fields a document, as Hugging Face's
-// data sets and most crawls are handed on.
-
-class JsonDocuments {
- public:
-  // The texts are in `field`; `file` is for messages. With `skip_broken` lines that are no JSON
-  // objects are left out.
+  // The texts are in `field`. With `skip_broken` lines that are no JSON objects are left out.
   JsonDocuments(std::string file, std::string field, CorpusSink& sink, bool skip_broken = false);
 
-  // The next bytes of the file, in pieces of any size; a line is held until it is whole. Throws
-  // Error (failure) naming FILE:LINE for what is no JSON object, for an object without the field,
-  // and for a line above 64 MiB.
-  void feed(std::string_view bytes);
-  void end_file();
-  bool had_text() const { return documents_.had_text(); }
-  // Malformed sequences of the texts that became U+FFFD.
-  std::uint64_t replaced() const { return replaced_; }
+  // Holds a line until it is complete. Throws Error (failure) naming FILE:LINE for a line that is
+  // no JSON object, lacks the field or is longer than 64 MiB.
+  void feed(std::string_view bytes) override;
+  void end_file() override;
+  bool had_text() const override { return documents_.had_text(); }
+  std::uint64_t replaced() const override { return replaced_; }
 
  private:
   std::string file_;
@@ -98,7 +86,7 @@ class JsonDocuments {
   std::string location() const;
 };
 
-// Whether a file's name ends as that of JSON Lines, compressed or not: "corpus.jsonl.gz".
+// Whether a file's name has an ending of JSON Lines, compressed or not: "corpus.jsonl.gz".
 bool is_json_lines(const std::filesystem::path& file);
 
 }  // namespace roformer

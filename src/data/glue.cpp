@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -10,7 +11,6 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "data/line_reader.h"
 #include "data/text_lines.h"
 #include "text/utf8.h"
@@ -19,58 +19,14 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// Names of a task's columns.
-struct Columns {
-  GlueTask task;
-  const char* first;
-  const char* second;  // nullptr: single sentences
-  const char* label;
-};
-
-constexpr Columns kColumns[] = {
-    {GlueTask::cola, "sentence", nullptr, "label"},
-    {GlueTask::sst2, "sentence", nullptr, "label"},
-    {GlueTask::mrpc, "#1 String", "#2 String", "Quality"},
-    {GlueTask::stsb, "sentence1", "sentence2", "score"},
-    {GlueTask::qqp, "question1", "question2", "is_duplicate"},
-    {GlueTask::mnli, "sentence1", "sentence2", "gold_label"},
-    {GlueTask::qnli, "question", "sentence", "label"},
-    {GlueTask::rte, "sentence1", "sentence2", "label"},
-    {GlueTask::wnli, "sentence1", "sentence2", "label"},
-};
-
-const Columns& columns_of(GlueTask task) {
-  const auto* const found = std::ranges::find(kColumns, task, &Columns::task);
-  ROFORMER_ASSERT(found != std::end(kColumns));
-  return *found;
-}
-
-}  // namespace
-
-GlueTextColumns glue_text_columns(GlueTask task) {
-  const Columns& columns = columns_of(task);
-  return {.first = columns.first, .second = columns.second == nullptr ? "" : columns.second};
-}
-
-namespace {
-
 std::string file_name(GlueTask task, GlueSplit split) {
-  const bool mnli = task == GlueTask::mnli;
-  ROFORMER_ASSERT(
-      mnli || (split != GlueSplit::validation_mismatched && split != GlueSplit::test_mismatched));
-  switch (split) {
-    case GlueSplit::train:
-      return "train.tsv";
-    case GlueSplit::validation:
-      return mnli ? "dev_matched.tsv" : "dev.tsv";
-    case GlueSplit::validation_mismatched:
-      return "dev_mismatched.tsv";
-    case GlueSplit::test:
-      return mnli ? "test_matched.tsv" : "test.tsv";
-    case GlueSplit::test_mismatched:
-      return "test_mismatched.tsv";
-  }
-  return {};
+  constexpr std::array<std::string_view, 5> kOfMnli = {"train", "dev_matched", "dev_mismatched",
+                                                       "test_matched", "test_mismatched"};
+  constexpr std::array<std::string_view, 5> kOfOthers = {"train", "dev", "", "test", ""};
+  const auto index = static_cast<std::size_t>(split);
+  const std::string_view name = task == GlueTask::mnli ? kOfMnli[index] : kOfOthers[index];
+  ROFORMER_ASSERT(!name.empty());
+  return std::string(name) + ".tsv";
 }
 
 template <typename Number>
@@ -136,8 +92,10 @@ class GlueReader {
   }
 
   void find_columns(const Cells& header) {
-    const auto column = [&](const char* name) { return column_named(header, name, location()); };
-    const auto required = [&](const char* name) {
+    const auto column = [&](const std::string& name) {
+      return column_named(header, name, location());
+    };
+    const auto required = [&](const std::string& name) {
       const std::optional<std::size_t> found = column(name);
       if (!found) {
         throw_failure(location(), fmt::format("has no column '{}'", name),
@@ -145,12 +103,11 @@ class GlueReader {
       }
       return found;
     };
-    const Columns& names = columns_of(facts_.task);
     width_ = header.size();
     index_ = column("index");
-    first_ = required(names.first);
-    if (names.second != nullptr) second_ = required(names.second);
-    label_ = column(names.label);
+    first_ = required(facts_.first);
+    if (facts_.pairs) second_ = required(facts_.second);
+    label_ = column(facts_.label);
     result_.labelled = label_.has_value();
   }
 
@@ -174,7 +131,7 @@ class GlueReader {
       }
       example.index = *index;
     }
-    // So `datasets` of Hugging Face's writes a label that is secret.
+    // Hugging Face's `datasets` writes secret labels as -1.
     if (label_ && is_test_ && cells[*label_] == "-1") {
       label_.reset();
       result_.labelled = false;
@@ -210,21 +167,22 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
   const Names binary{"0", "1"};
   const Names entailment{"entailment", "not_entailment"};
   static const std::vector<GlueTaskFacts> facts = {
-      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", "", {"unacceptable", "acceptable"}},
-      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", "", {"negative", "positive"}},
-      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", "", {"not_equivalent", "equivalent"}},
-      {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", ""},
-      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", "", {"not_duplicate", "duplicate"}},
-      // In the order of Hugging Face's checkpoints.
-      {GlueTask::mnli,
-       "MNLI",
-       true,
-       {"entailment", "neutral", "contradiction"},
-       "MNLI-m.tsv",
-       "MNLI-mm.tsv"},
-      {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", ""},
-      {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", ""},
-      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", "", {"not_entailment", "entailment"}},
+      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", "", "sentence", "", "label",
+       {"unacceptable", "acceptable"}},
+      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", "", "sentence", "", "label",
+       {"negative", "positive"}},
+      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", "", "#1 String", "#2 String", "Quality",
+       {"not_equivalent", "equivalent"}},
+      {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", "", "sentence1", "sentence2", "score"},
+      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", "", "question1", "question2", "is_duplicate",
+       {"not_duplicate", "duplicate"}},
+      // Labels in the order of Hugging Face's checkpoints.
+      {GlueTask::mnli, "MNLI", true, {"entailment", "neutral", "contradiction"}, "MNLI-m.tsv",
+       "MNLI-mm.tsv", "sentence1", "sentence2", "gold_label"},
+      {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", "", "question", "sentence", "label"},
+      {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", "", "sentence1", "sentence2", "label"},
+      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", "", "sentence1", "sentence2", "label",
+       {"not_entailment", "entailment"}},
   };
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
 }

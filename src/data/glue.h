@@ -22,18 +22,13 @@ struct GlueTaskFacts {
   // Names of the files for the benchmark's server; mismatched only for MNLI.
   std::string submission;
   std::string submission_mismatched;
+  // Columns of the task's files; `second` is empty for single sentences.
+  std::string first, second, label;
   std::vector<std::string> names = {};  // of the labels 0 and 1 in Hugging Face's data sets
 
   bool is_regression() const { return labels.empty(); }
 };
 const GlueTaskFacts& glue_task_facts(GlueTask task);
-
-// The names that the task's files give to the columns of texts; `second` is empty for single
-// sentences.
-struct GlueTextColumns {
-  std::string first, second;
-};
-GlueTextColumns glue_text_columns(GlueTask task);
 
 struct GlueExample {
   std::int64_t index = 0;  // the file's own, or the number of the row

@@ -73,7 +73,7 @@ class Reduction {
       take_to("-->");
       result_ += "<!-- -->";
     } else if (next == '!' || next == '?') {
-      // Of a type of document; anything else says nothing.
+      // Only the document type matters.
       const std::string_view declaration = take_to(">");
       const bool is_type = in_small_letters(declaration.substr(0, 9)) == "<!doctype";
       if (is_type && declaration.find('<', 1) == std::string_view::npos) {
@@ -120,7 +120,7 @@ class Reduction {
   }
 
   void take_attribute(std::string& tag, bool& kept) {
-    // A sign that begins no name and no value is one itself, so that it always goes on.
+    // Takes at least one character, whatever it is, so that the loop always ends.
     const auto is_of_name = [](char c) {
       return !is_html_space(c) && c != '>' && c != '/' && c != '=';
     };

@@ -16,7 +16,6 @@ std::string with_one_attribute(std::string_view html, std::string_view attribute
 
 // The paragraphs of one page of LibreOffice's help: an HTML file whose paragraphs and headings
 // carry ids ("par_id…", "hd_id…") that are the same in every language.
-
 struct HelpParagraph {
   std::string id;
   std::string text;  // UTF-8, entities decoded, runs of white space made one space

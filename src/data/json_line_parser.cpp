@@ -112,7 +112,7 @@ class LineRepair {
   bool in_text_ = false;
   std::string text_;
   std::uint64_t replaced_ = 0;
-  // Of the text's bytes from `first` on: how far they are before their places in the line.
+  // From byte `first` of the text on: how far its bytes are before their places in the line.
   std::vector<std::pair<std::size_t, long>> shifts_;
 
   std::string_view rest() const { return line_.substr(at_); }

@@ -5,19 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "data/codec.h"
 #include "text/utf8.h"
 
 namespace roformer {
 namespace {
-
-using std::string_view_literals::operator""sv;
 
 constexpr std::size_t kInputBytes = 1 << 16;
 // A NUL is looked for so far, as in a file, whose first block is as long.
@@ -26,55 +24,51 @@ constexpr std::size_t kInspected = 1 << 18;
 constexpr std::string_view kLittleEndian = "\xff\xfe";
 constexpr std::string_view kBigEndian = "\xfe\xff";
 
-// How the formats that CorpusStream unpacks begin.
-constexpr std::array kPacked = {"\x1f\x8b"sv, "BZh"sv,
-                                "\xfd"
-                                "7zXZ\0"sv,
-                                "\x28\xb5\x2f\xfd"sv, "PK\3\4"sv};
-
 // Whether more bytes are needed to tell how standard input is to be read.
 bool is_undecided(std::string_view begin) {
   const auto may_become = [&](std::string_view whole) {
     return begin.size() < whole.size() && whole.starts_with(begin);
   };
   return may_become(kLittleEndian) || may_become(kBigEndian) ||
-         std::ranges::any_of(kPacked, may_become);
+         std::ranges::any_of(kPackedBegins, may_become);
 }
 
 bool is_packed(std::string_view begin) {
-  return std::ranges::any_of(kPacked, [&](std::string_view p) { return begin.starts_with(p); });
+  return std::ranges::any_of(kPackedBegins,
+                             [&](std::string_view packed) { return begin.starts_with(packed); });
 }
 
 }  // namespace
 
-TextSource::TextSource(const std::filesystem::path& path)
-    : is_input_(path == "-"), name_(is_input_ ? "standard input" : path.string()) {
-  if (!is_input_) packed_.emplace(path);
+LineReader::LineReader(const std::filesystem::path& path, std::size_t longest)
+    : name_(path == "-" ? "standard input" : path.string()), longest_(longest) {
+  if (path != "-") stream_.emplace(path);
 }
 
-bool TextSource::next_file() {
+// Goes to the next file inside, as CorpusStream does. False at the end.
+bool LineReader::next_file() {
   if (utf16_) replaced_ += utf16_->replaced();
   utf16_.reset();
-  at_start_ = true;
+  at_start_ = before_line_1_ = true;
   inspected_ = 0;
-  if (packed_) return packed_->next_file();
+  if (stream_) return stream_->next_file();
   return !std::exchange(opened_, true) && open_input();
 }
 
 // Reads no more than tells whether it is compressed: the rest may be long in coming.
-bool TextSource::open_input() {
+bool LineReader::open_input() {
   std::string more;
   while (is_undecided(input_) && read_input(more)) input_ += more;
   if (is_packed(input_)) {
-    packed_.emplace("-", std::move(input_));
-    return packed_->next_file();
+    stream_.emplace("-", std::move(input_));
+    return stream_->next_file();
   }
   input_is_new_ = !input_.empty();
   return input_is_new_;
 }
 
 // False at the end, which a terminal would go beyond.
-bool TextSource::read_input(std::string& bytes) {
+bool LineReader::read_input(std::string& bytes) {
   bytes.resize(input_ended_ ? 0 : kInputBytes);
   while (!input_ended_) {
     const ssize_t size = ::read(STDIN_FILENO, bytes.data(), bytes.size());
@@ -84,7 +78,7 @@ bool TextSource::read_input(std::string& bytes) {
       input_ended_ = size == 0;
       break;
     }
-    if (errno == EAGAIN) {  // whoever had the terminal before left it so
+    if (errno == EAGAIN) {  // an earlier user of the terminal left it so
       pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
       ::poll(&input, 1, -1);
     } else if (errno != EINTR) {
@@ -94,14 +88,14 @@ bool TextSource::read_input(std::string& bytes) {
   return !bytes.empty();
 }
 
-std::string_view TextSource::raw() {
-  if (packed_) return packed_->read_bytes();
+std::string_view LineReader::raw() {
+  if (stream_) return stream_->read_bytes();
   if (!std::exchange(input_is_new_, false)) read_input(input_);
   return input_;
 }
 
 // Enough for a mark, of whatever size the blocks are.
-std::string_view TextSource::first_bytes() {
+std::string_view LineReader::first_bytes() {
   std::string_view bytes = raw();
   if (bytes.empty() || !is_undecided(bytes)) return bytes;
   begin_ = bytes;
@@ -112,7 +106,7 @@ std::string_view TextSource::first_bytes() {
   return begin_;
 }
 
-std::string_view TextSource::decoded(std::string_view bytes) {
+std::string_view LineReader::decoded(std::string_view bytes) {
   text_.clear();
   if (bytes.empty()) {
     utf16_->finish(text_);
@@ -126,7 +120,7 @@ std::string_view TextSource::decoded(std::string_view bytes) {
   return text_;
 }
 
-std::string_view TextSource::read() {
+std::string_view LineReader::text() {
   std::string_view bytes;
   if (std::exchange(at_start_, false)) {
     bytes = first_bytes();
@@ -147,20 +141,16 @@ std::string_view TextSource::read() {
   return bytes;
 }
 
-LineReader::LineReader(const std::filesystem::path& path, std::size_t longest)
-    : source_(path), longest_(longest) {}
-
 // The next bytes of the current file; false at its end.
 bool LineReader::fill() {
-  if (block_.empty()) block_ = source_.read();
+  if (block_.empty()) block_ = text();
   return !block_.empty();
 }
 
 bool LineReader::next(std::string_view& line) {
   while (!in_file_ || !fill()) {
-    in_file_ = source_.next_file();
+    in_file_ = next_file();
     if (!in_file_) return false;
-    at_start_ = true;
   }
   line_.clear();
   cut_ = false;
@@ -176,9 +166,10 @@ bool LineReader::next(std::string_view& line) {
   ++number_;
   line = line_;
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (at_start_ && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-  files_ += at_start_ ? 1 : 0;
-  at_start_ = false;
+  if (std::exchange(before_line_1_, false)) {
+    if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+    ++files_;
+  }
   return true;
 }
 

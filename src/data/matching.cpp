@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "data/document_readers.h"
 #include "data/line_reader.h"
-#include "data/text_lines.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -166,7 +165,7 @@ std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& trip
   for (const MatchingExample& t : triplets) farther[t.anchor][t.closer].insert(t.farther);
   std::vector<MatchingExample> added;
   for (const auto& [anchor, edges] : farther) {
-    // What can be reached from each text, step by step.
+    // Everything that can be reached from each text, step by step.
     std::map<std::string_view, std::set<std::string_view>> reached;
     for (const auto& [first, next] : edges) {
       std::vector<std::string_view> open(next.begin(), next.end());

@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "data/description_json.h"
-#include "data/parallel_dataset.h"
-#include "data/shard.h"
 #include "text/utf8.h"
 
 namespace roformer {

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "data/pair_rules.h"
 #include "data/parallel_dataset.h"
 #include "data/preparation.h"
+#include "data/sentence_pairs.h"
 #include "data/shard.h"
 #include "text/tokenizer.h"
 

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
-#include "data/shard.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/pair_rules.h"
-#include "data/pair_source.h"
+#include "data/sentence_pairs.h"
 #include "data/shard.h"
 #include "data/split.h"
 #include "text/tokenizer.h"
@@ -46,7 +45,7 @@ struct ParallelDescription {
     OfSide& operator[](Side side) { return sides[static_cast<std::size_t>(side)]; }
     const OfSide& operator[](Side side) const { return sides[static_cast<std::size_t>(side)]; }
   };
-  // What was read from one place.
+  // One source of pairs.
   struct Origin {
     std::string files;
     Split split = Split::train;  // that of all its pairs, unless drawn from train
@@ -89,7 +88,6 @@ ParallelDescription read_parallel_description(const std::filesystem::path& folde
 // A prepared parallel corpus: paired shards of both languages, mapped into memory, the tokenizers
 // that made them, and the text of the validation and test sets. Sentence i of a split has a source
 // and a target, each ending with its vocabulary's end of a sentence.
-
 class ParallelDataset {
  public:
   // Opening reads headers only. Throws Error (failure) naming the file that is missing, damaged or
@@ -141,7 +139,6 @@ class ParallelDataset {
 };
 
 // The tokens around a sentence that a translator reads and writes.
-
 struct SentenceTokens {
   TokenId begin = -1;  // what a decoder starts from
   TokenId end = -1;    // the last token of a source and of a target

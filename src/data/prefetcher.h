@@ -1,5 +1,5 @@
-// Makes batches ahead of their use on threads of its own and hands them out in order. Since a batch
-// is a function of its number, any number of threads gives the same batches.
+// Makes batches ahead of their use, on separate threads, and returns them in order. Any number of
+// threads gives the same batches, since a batch is a function of its number.
 #pragma once
 
 #include <condition_variable>

@@ -98,7 +98,7 @@ bool PreparationJournal::recover(
     return false;
   }
   remove_others(shards);
-  log::info("going on where a killed process stopped: {} finished {} with {} tokens", shards.size(),
+  log::info("resuming where a killed process stopped: {} finished {} with {} tokens", shards.size(),
             shards.size() == 1 ? "shard" : "shards",
             format_count(static_cast<std::int64_t>(tokens)));
   return true;
@@ -146,7 +146,7 @@ void PreparationJournal::remove_others(const std::vector<FinishedShard>& shards)
 }
 
 void PreparationJournal::start_over(const std::string& reason) const {
-  log::warn("what a killed process left in {} is not gone on with: {}; beginning anew",
+  log::warn("starting over, because what a killed process left in {} cannot be used: {}",
             folder_.string(), reason);
   // The journal goes first: while it exists, everything that it names is intact.
   remove_whole(folder_ / kPreparationJournal);

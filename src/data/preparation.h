@@ -3,10 +3,10 @@
 // writer; the driver gives the progress bar, the output folder, the journal and the recovery.
 //
 // The folder appears under its name only when it is complete. Every time a shard is finished and
-// synced, the journal in the folder is replaced by one that counts it. After a kill the next process
-// reads the corpus from its beginning again, tokenises only what no finished shard holds, and
-// compares the text with what was read before. Reading is a small part of the work, and so no state
-// of splitters, archives or repeated lines has to be stored.
+// synced, the journal in the folder is replaced by one that counts it. After a kill the next
+// process reads the corpus from its beginning again, tokenises only what no finished shard holds,
+// and compares the text with what was read before. Reading is a small part of the work, and so no
+// state of splitters, archives or repeated lines has to be stored.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -90,9 +89,9 @@ void warn_of_shares(const DatasetDescription& description) {
   }
 }
 
-// What is read, and how its documents are split.
+// The files to read, and how their documents are split.
 struct PreparationPlan {
-  CorpusFiles files;  // to train on, and to divide
+  CorpusFiles files;                                    // to train on, and to divide
   std::vector<std::pair<Split, CorpusFiles>> held_out;  // splits with separate files
   std::optional<DividedFile> divided;                   // where the shares count bytes
   SplitFractions fractions;

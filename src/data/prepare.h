@@ -36,8 +36,8 @@ struct PrepareOptions {
   std::string command;
 };
 
-// Throws Error where the corpus is missing or no text, the output exists, a split stays empty or the
-// disk is full. Then no file is left, and an existing data set is untouched.
+// Throws Error where the corpus is missing or no text, the output exists, a split stays empty or
+// the disk is full. Then no file is left, and an existing data set is untouched.
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer);
 
 // The split of a document is a function of its place in the corpus. Another test share leaves the

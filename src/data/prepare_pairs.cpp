@@ -229,7 +229,7 @@ OutputFolder::Options place_of(const PreparePairsOptions& options) {
   return prepared_folder(options.output, options.overwrite, is_parallel_dataset);
 }
 
-// What is known before anything is read.
+// The description before anything is read.
 ParallelDescription described(const PreparePairsOptions& options, const Tokenizer& source,
                               const Tokenizer& target) {
   const ParallelCorpus& corpus = options.corpus;

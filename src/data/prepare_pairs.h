@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "data/pair_rules.h"
-#include "data/pair_source.h"
 #include "data/parallel_dataset.h"
+#include "data/sentence_pairs.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
 
@@ -32,7 +31,7 @@ struct ParallelCorpus {
   std::vector<PairSource> train;
   std::optional<HeldOutPairs> validation;
   std::optional<HeldOutPairs> test;
-  // Of sets without separate files: shares of the pages of the training set, in [0, 1).
+  // Shares of the pages of the training set, in [0, 1), for sets without separate files.
   double validation_fraction = 0;
   double test_fraction = 0;
   std::uint64_t seed = 1;  // of that choice, and of weights that are no whole numbers

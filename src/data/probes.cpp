@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -34,12 +33,17 @@ ProbeText answered(const std::string& question, const std::string& answer) {
   return probe;
 }
 
-ProbeText copy(std::int64_t size, Random& random, bool reverse) {
+ProbeText copy(std::int64_t size, Random& random) {
   const std::string question = letters(size, random);
-  return answered(question, reverse ? std::string(question.rbegin(), question.rend()) : question);
+  return answered(question, question);
 }
 
-// The key stands behind "#" somewhere among the letters.
+ProbeText reverse(std::int64_t size, Random& random) {
+  const std::string question = letters(size, random);
+  return answered(question, {question.rbegin(), question.rend()});
+}
+
+// The key follows "#" somewhere among the letters.
 ProbeText passkey(std::int64_t size, Random& random) {
   std::string key;
   for (std::int64_t i = 0; i < kPasskeyDigits; ++i) key += random_digit(random);
@@ -48,7 +52,7 @@ ProbeText passkey(std::int64_t size, Random& random) {
   return answered(question, key);
 }
 
-// Lowest digits first, so that a carry goes the way the text does. The sum has a digit more.
+// Lowest digits first, so that carries go in reading direction. The sum has one more digit.
 ProbeText addition(std::int64_t size, Random& random) {
   std::string first, second, sum;
   int carry = 0;
@@ -72,7 +76,7 @@ bool is_balanced(const std::string& brackets) {
   return depth == 0;
 }
 
-// A shuffled word is balanced from behind its lowest place on (the cycle lemma).
+// A shuffled word is balanced when it begins after its lowest place (the cycle lemma).
 std::string balanced(std::int64_t pairs, Random& random) {
   std::string word = std::string(static_cast<std::size_t>(pairs), '(') +
                      std::string(static_cast<std::size_t>(pairs), ')');
@@ -89,8 +93,8 @@ std::string balanced(std::int64_t pairs, Random& random) {
   return word;
 }
 
-// Half of them are balanced; in the others two brackets of a balanced word have changed places, so
-// that counting alone tells nothing.
+// Half of the words are balanced. In the others two brackets of a balanced word were swapped, so
+// that counting brackets tells nothing.
 ProbeText dyck(std::int64_t size, Random& random) {
   std::string word = balanced(size, random);
   const bool right = random.below(2) == 0;
@@ -114,8 +118,8 @@ const std::string& recall_keys() {
   return all;
 }
 
-// Keys with a digit each, none twice, and then all of them in another order: one question a text
-// teaches too little in a step, and a key of two letters is hardly ever found by a small model.
+// Different keys with a digit each, and then all of them in another order. One question a text
+// would teach too little in a step, and a small model hardly ever finds keys of two letters.
 ProbeText recall(std::int64_t size, Random& random) {
   std::string keys = recall_keys();
   std::vector<std::string> pairs;
@@ -135,29 +139,34 @@ ProbeText recall(std::int64_t size, Random& random) {
   return probe;
 }
 
+// The texts of a kind have per_size * size + rest characters.
+struct ProbeForm {
+  ProbeKind kind;
+  ProbeText (*make)(std::int64_t size, Random& random);
+  std::int64_t per_size, rest;
+};
+constexpr ProbeForm kProbeForms[] = {{ProbeKind::copy, copy, 2, 2},
+                                     {ProbeKind::reverse, reverse, 2, 2},
+                                     {ProbeKind::passkey, passkey, 1, 2 * kPasskeyDigits + 3},
+                                     {ProbeKind::addition, addition, 3, 4},
+                                     {ProbeKind::dyck, dyck, 2, 3},
+                                     {ProbeKind::recall, recall, 4, 2}};
+
+const ProbeForm& form_of(ProbeKind kind) {
+  const auto* const found = std::ranges::find(kProbeForms, kind, &ProbeForm::kind);
+  ROFORMER_ASSERT(found != std::end(kProbeForms));
+  return *found;
+}
+
 }  // namespace
 
 std::int64_t probe_length(ProbeKind kind, std::int64_t size) {
-  switch (kind) {
-    case ProbeKind::copy:
-    case ProbeKind::reverse:
-      return 2 * size + 2;
-    case ProbeKind::passkey:
-      return size + 1 + 2 * kPasskeyDigits + 2;
-    case ProbeKind::addition:
-      return 3 * size + 4;
-    case ProbeKind::dyck:
-      return 2 * size + 3;
-    case ProbeKind::recall:
-      return 4 * size + 2;
-  }
-  ROFORMER_ASSERT(false);
-  return 0;
+  return form_of(kind).per_size * size + form_of(kind).rest;
 }
 
 std::int64_t probe_size(ProbeKind kind, std::int64_t length) {
-  const std::int64_t none = probe_length(kind, 0), step = probe_length(kind, 1) - none;
-  return std::max<std::int64_t>(0, (length - none) / step);
+  const ProbeForm& form = form_of(kind);
+  return std::max<std::int64_t>(0, (length - form.rest) / form.per_size);
 }
 
 std::int64_t largest_probe(ProbeKind kind) {
@@ -174,22 +183,7 @@ std::optional<std::int64_t> longest_probe(ProbeKind kind) {
 ProbeText make_probe(ProbeKind kind, std::int64_t size, std::uint64_t key) {
   ROFORMER_ASSERT(size >= 1 && size <= largest_probe(kind));
   Random random(key);
-  switch (kind) {
-    case ProbeKind::copy:
-      return copy(size, random, /*reverse=*/false);
-    case ProbeKind::reverse:
-      return copy(size, random, /*reverse=*/true);
-    case ProbeKind::passkey:
-      return passkey(size, random);
-    case ProbeKind::addition:
-      return addition(size, random);
-    case ProbeKind::dyck:
-      return dyck(size, random);
-    case ProbeKind::recall:
-      return recall(size, random);
-  }
-  ROFORMER_ASSERT(false);
-  return {};
+  return form_of(kind).make(size, random);
 }
 
 std::uint64_t probe_fingerprint(ProbeKind kind) {

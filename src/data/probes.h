@@ -1,8 +1,8 @@
-// Probes of length: small questions with one right answer, made on the fly in any size, that show
-// whether a model has learned a rule or the lengths it was trained on (as Kazemnejad 2023 asks of
-// positional schemes). A text is the question, "=" and the answer, which a line end closes. Recall
-// asks for every value at once (Arora 2023, arXiv 2312.04927): its answer is the pairs in another
-// order, of which the keys are given.
+// Probes of length: small questions with one right answer, made on the fly in any size. They show
+// whether a model has learned a rule or only the lengths it was trained on (as Kazemnejad 2023 asks
+// of positional schemes). A text is the question, "=", the answer and a line end. Recall asks for
+// every value at once (Arora 2023, arXiv 2312.04927): its answer is the pairs in another order,
+// with the keys given.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace roformer {
 
 struct ProbeText {
   std::string text;
-  std::vector<std::size_t> targets;  // places of what is to be found, rising: the answer with its
-                                     // line end, or the values alone where it has keys, too
+  // Rising places of what is to be found: the answer with its line end; of recall the values alone.
+  std::vector<std::size_t> targets;
 };
 
 // Characters of every text of this kind and size. The size is that of the question: letters to copy
 // or to hide a key in, digits of a summand, pairs of brackets, pairs of key and value.
 std::int64_t probe_length(ProbeKind kind, std::int64_t size);
-// The largest size whose texts have at most so many characters; 0: not even the smallest.
+// The largest size whose texts have at most `length` characters; 0 where none has.
 std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
-// The largest size of its questions: recall has no more pairs than keys, the others have no end.
+// The largest size of questions: recall has no more pairs than keys, the others are unlimited.
 std::int64_t largest_probe(ProbeKind kind);
-// Its texts' characters; nothing where they have no end.
+// Characters of the longest text; nothing where the size is unlimited.
 std::optional<std::int64_t> longest_probe(ProbeKind kind);
 
-// Of what is asked: another one where questions of this kind were changed.
+// Changes whenever the questions of this kind change.
 std::uint64_t probe_fingerprint(ProbeKind kind);
 
 // A function of its arguments; size in [1, largest_probe()].

@@ -47,8 +47,8 @@ std::uint64_t padding_after_ids(std::uint64_t bytes) {
   return (8 - bytes % 8) % 8;
 }
 
-// Why the header of a file with so many bytes is not a valid one, "" where it is. Nothing is computed
-// from the counts of documents and tokens before the file's size bounds them.
+// Why the header of a file with so many bytes is not a valid one, "" where it is. Nothing is
+// computed from the counts of documents and tokens before the file's size bounds them.
 std::string problem_of(const Header& header, std::size_t bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
     return bytes == 0 ? "is empty, not a token shard" : "is not a token shard of this program";
@@ -187,10 +187,10 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   }
   const Layout layout = layout_of(header);
   if (const std::uint64_t wanted = layout.end; bytes.size() - sizeof header != wanted) {
-    refuse(fmt::format("{}: {} bytes, wanted {}",
-                       bytes.size() - sizeof header < wanted ? "is truncated"
-                                                             : "has bytes after its end",
-                       bytes.size(), wanted + sizeof header));
+    refuse(fmt::format(
+        "{}: {} bytes, wanted {}",
+        bytes.size() - sizeof header < wanted ? "is truncated" : "has bytes after its end",
+        bytes.size(), wanted + sizeof header));
   }
   vocabulary_ = {.size = header.vocabulary_size, .fingerprint = header.tokenizer_fingerprint};
   tokens_ = header.tokens;

@@ -121,7 +121,7 @@ class Shard {
   // Which blocks were compared; two threads may do the same one.
   std::unique_ptr<std::atomic<bool>[]> compared_;
 
-  // Of bytes [begin, end) of the payload.
+  // Compares bytes [begin, end) of the payload.
   void compare_blocks(std::size_t begin, std::size_t end, bool again) const;
 };
 

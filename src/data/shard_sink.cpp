@@ -120,7 +120,7 @@ bool ShardSink::is_finished(std::uint64_t document) const {
 }
 
 void ShardSink::encode(Block& block) const {
-  block.ids.reserve(block.text.size());  // an id stands for at least one byte, nearly always
+  block.ids.reserve(block.text.size());  // nearly every id is of at least one byte
   std::size_t line = 0;
   std::size_t start = 0;
   std::uint64_t invalid = 0;

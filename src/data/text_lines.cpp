@@ -34,11 +34,10 @@ class TextLineReader {
   TextLineReader(LineReader& lines, const TextLineOptions& options)
       : options_(options),
         lines_(lines),
-        records_(lines,
-                 {.format = options.format,
-                  .hint_for_broken = fmt::format("wanted {}; --skip-broken leaves other lines out",
-                                                 hint_of(options)),
-                  .skip_broken = options.skip_broken}) {
+        records_(lines, {.format = options.format,
+                         .hint_for_broken = fmt::format(
+                             "wanted {}; --skip-broken leaves other lines out", hint_of(options)),
+                         .skip_broken = options.skip_broken}) {
     if (!options.first.empty()) names_.push_back({options.first, options.second});
     names_.push_back({options.pairs ? "sentence1" : "sentence", options.pairs ? "sentence2" : ""});
   }
@@ -103,9 +102,13 @@ class TextLineReader {
 
   TextLine from_columns() {
     const Cells cells = records_.cells();
-    require_columns(cells, width_ > 0 ? width_ : options_.pairs ? 2 : 1, lines_.location(),
-                    options_.pairs ? "two sentences with a tab between them"
-                                   : "one sentence a line");
+    require_columns(
+        cells,
+        width_ > 0       ? width_
+        : options_.pairs ? 2
+                         : 1,
+        lines_.location(),
+        options_.pairs ? "two sentences with a tab between them" : "one sentence a line");
     return {.first = std::string(cells[first_]),
             .second = options_.pairs ? std::string(cells[second_]) : std::string()};
   }
@@ -139,8 +142,8 @@ void require_columns(const Cells& cells, std::size_t wanted, const std::string& 
                      const std::string& hint) {
   if (cells.size() == wanted) return;
   throw_failure(
-      location, fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), wanted),
-      hint);
+      location,
+      fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), wanted), hint);
 }
 
 std::optional<std::size_t> column_named(const Cells& names, std::string_view name,
@@ -162,7 +165,9 @@ TextFormat text_format(std::string_view word) {
 RecordReader::RecordReader(LineReader& lines, Options options)
     : lines_(lines),
       options_(std::move(options)),
-      parser_({.file = lines.name(), .hint = options_.hint_for_broken, .skip_broken = options_.skip_broken}) {}
+      parser_({.file = lines.name(),
+               .hint = options_.hint_for_broken,
+               .skip_broken = options_.skip_broken}) {}
 
 bool RecordReader::next() {
   blank_ = 0;

@@ -61,8 +61,8 @@ class RecordReader {
   // Of TSV: the cells as they are, and as valid UTF-8 (malformed sequences are counted).
   Cells raw_cells() const { return tab_columns(line_); }
   Cells cells();
-  // Of JSON Lines. text() counts malformed sequences and throws Error (failure) where the object, or
-  // one in it, has no such field or the field is no text.
+  // Of JSON Lines. text() counts malformed sequences and throws Error (failure) where the object,
+  // or one in it, has no such field or the field is no text.
   const nlohmann::json& object() const { return *object_; }
   std::string text(const std::string& name) { return text(name, *object_); }
   std::string text(const std::string& name, const nlohmann::json& object);
@@ -100,9 +100,9 @@ struct TextLineOptions {
   bool skip_broken = false;
 };
 
-// Passes on up to `chunk` lines at a time, in their order, without the blank ones at the end. Throws
-// Error (failure) naming FILE:LINE for a wrong number of columns, an object without its texts, and
-// an empty text. Adds to the reader's count what it replaced.
+// Passes on up to `chunk` lines at a time, in their order, without the blank ones at the end.
+// Throws Error (failure) naming FILE:LINE for a wrong number of columns, an object without its
+// texts, and an empty text. Adds to the reader's count what it replaced.
 void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take);
 

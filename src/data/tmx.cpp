@@ -17,7 +17,7 @@ namespace roformer {
 namespace {
 
 constexpr std::uint64_t kProgressUnits = 1024;
-// Of one text; what is longer is cut, and left to the rules.
+// Longer texts are cut; the rules decide about them.
 constexpr std::size_t kLongestText = std::size_t{1} << 20;
 
 // Hands the text of a stream to the parser. Its exceptions may not pass through C.
@@ -107,8 +107,8 @@ class TmxReader {
 
   void read_file() {
     feed_.begin_file();
-    // No entity is replaced and nothing else is opened; the parser's own limits stay. The text is
-    // UTF-8 by now, whatever the file declares.
+    // Replaces no entity, opens no other file and keeps the parser's limits. The text is UTF-8 by
+    // now, whatever the file declares.
     const std::unique_ptr<xmlTextReader, decltype(&xmlFreeTextReader)> reader(
         xmlReaderForIO([](void* feed, char* out,
                           int room) { return static_cast<Feed*>(feed)->take(out, room); },

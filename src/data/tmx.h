@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "data/pair_source.h"
+#include "data/sentence_pairs.h"
 
 namespace roformer {
 

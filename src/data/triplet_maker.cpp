@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -119,7 +118,7 @@ Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::in
   return sets;
 }
 
-// What the inputs hold: triplets, or texts with a topic.
+// The inputs: triplets, or texts with a topic.
 struct TripletSource {
   std::vector<MatchingExample> triplets;
   std::vector<Text> texts;
@@ -204,8 +203,8 @@ void write_about(const TripletCounts& counts, const TripletSource& source,
       {"made", options.topic_field.empty() ? "published triplets, divided by A"
                                            : "texts of the same topic are closer"}};
   for (std::size_t set = 0; set < kTripletSplits; ++set) {
-    about[std::string(to_string(static_cast<Split>(set)))] = {
-        {"triplets", counts.triplets[set]}, {"anchors", counts.anchors[set]}};
+    about[std::string(to_string(static_cast<Split>(set)))] = {{"triplets", counts.triplets[set]},
+                                                              {"anchors", counts.anchors[set]}};
   }
   write_checksummed_json(folder / kDescription, about);
 }

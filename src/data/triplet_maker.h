@@ -1,7 +1,7 @@
-// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is in
-// two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is always
-// the closer one). Or triplets are drawn from texts with a topic: a text of the same topic is closer
-// than one of another.
+// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is
+// in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is
+// always the closer one). Or triplets are drawn from texts with a topic: a text of the same topic
+// is closer than one of another.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct TripletOptions {
   bool overwrite = false;
   std::array<double, 3> shares = {0.6, 0.2, 0.2};  // of A, or of the texts, by Split
   std::uint64_t seed = 1;
-  // Of texts with a topic: the fields' names; an empty topic_field means published triplets.
+  // Field names of texts with a topic; an empty topic_field means published triplets.
   std::string topic_field;
   std::string text_field = "text";
   std::int64_t per_text = 3;  // triplets with each text as A
@@ -62,7 +62,7 @@ class BagOfWords {
  private:
   std::unordered_map<TokenId, double> weights_;
 
-  // Of length 1, or empty.
+  // Has length 1, or is empty.
   std::unordered_map<TokenId, double> vector_of(const std::vector<TokenId>& text) const;
 };
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -50,8 +49,8 @@ std::string declared_encoding(std::string_view begin) {
   return name;
 }
 
-// What files are found in. The system's converters know hundreds more, and few have been tried with
-// what is damaged or meant to do damage.
+// Encodings in which files are found. The system's converters know hundreds more, few of which were
+// tried with damaged or hostile files.
 bool is_known(std::string_view encoding) {
   constexpr std::array kFamilies = {"ISO-8859-"sv,  "ISO8859-"sv, "ISO_8859-"sv,
                                     "WINDOWS-12"sv, "CP12"sv,     "KOI8-"sv};
@@ -108,7 +107,7 @@ void XmlText::open(const std::string& encoding) {
       "convert it to UTF-8, and the declaration with it");
 }
 
-// Until so many bytes are held, or the file is at its end: then false.
+// Reads until this many bytes are held; false at the end of the file.
 bool XmlText::hold(std::size_t bytes) {
   while (held_.size() < bytes) {
     const std::string_view more = stream_.read_bytes();

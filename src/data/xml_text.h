@@ -50,7 +50,6 @@ class XmlText {
 // each attribute of a tag with all before it, so that 100,000 in one tag, a file of a megabyte,
 // take it minutes. Declarations of a document type can give attributes to tags, and are counted,
 // too.
-
 class AttributeCount {
  public:
   static constexpr std::int64_t kMost = 256;           // of a tag

@@ -9,6 +9,7 @@
 
 #include "attention/linear_attention.h"
 #include "base/error.h"
+#include "data/length_batches.h"
 #include "data/length_buckets.h"
 #include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"

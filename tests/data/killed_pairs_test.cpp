@@ -92,7 +92,7 @@ TEST_CASE("A killed preparation of pairs goes on to bitwise the set of one that 
   set.options.threads = 3 - threads;
   double bytes = 0;
   const std::string words = said([&] { bytes = set.again(); });
-  CHECK(has(words, "going on where a killed process stopped"));
+  CHECK(has(words, "resuming where a killed process stopped"));
   const double whole = set.check_whole();
   CHECK(bytes < 0.65 * whole);
   CHECK(bytes > 0.1 * whole);
@@ -154,6 +154,6 @@ TEST_CASE("Pairs of another command or corpus are not gone on with, and a line s
   }
   const std::string words = said([&] { set.again(); });
   CHECK(has(words, why));
-  CHECK(has(words, "beginning anew"));
+  CHECK(has(words, "starting over"));
   set.check_whole();
 }

@@ -1,4 +1,4 @@
-#include "data/length_buckets.h"
+#include "data/length_batches.h"
 
 #include <algorithm>
 

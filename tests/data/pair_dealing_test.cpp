@@ -1,4 +1,4 @@
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 
 #include <algorithm>
 #include <set>

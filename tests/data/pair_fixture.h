@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/pair_source.h"
+#include "data/sentence_pairs.h"
 #include "fixture.h"
 
 namespace roformer {

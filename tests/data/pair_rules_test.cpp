@@ -1,4 +1,4 @@
-#include "data/pair_rules.h"
+#include "data/sentence_pairs.h"
 
 #include "catch.h"
 #include "pair_fixture.h"

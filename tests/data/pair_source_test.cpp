@@ -1,4 +1,4 @@
-#include "data/pair_source.h"
+#include "data/sentence_pairs.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "base/checksums.h"
 #include "base/file.h"
 #include "catch.h"
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 #include "data/prepare_pairs.h"
 #include "pair_fixture.h"
 #include "temporary_folder.h"

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
+#include "data/length_batches.h"
 #include "data/length_buckets.h"
 #include "tasks/classifier.h"
 #include "tasks/data_record.h"

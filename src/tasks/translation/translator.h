@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "config/settings.h"
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 #include "model/encoder_decoder.h"
 #include "tasks/task_model.h"
 #include "tensor/device.h"

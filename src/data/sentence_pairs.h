@@ -1,31 +1,95 @@
-// The rules that a sentence pair must pass to enter a training set, and how many pairs each of them
-// removed. A pair is counted at the first rule that it breaks, in the order of PairRule.
+// Where the sentence pairs of a parallel corpus come from: two files whose lines belong together,
+// one file of pairs (TSV, JSON lines, TMX), or two folders of LibreOffice's help. The pairs arrive
+// one by one, so no file need fit into memory.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "data/pair_source.h"
 #include "text/characters.h"
+#include "text/script.h"
 
 namespace roformer {
 
+enum class PairFormat { aligned, tsv, jsonl, tmx, libreoffice_help };
+
+struct PairLanguages {
+  std::string source;  // codes: "en", "de", "zh-cn"
+  std::string target;
+};
+
+struct PairSource {
+  PairFormat format = PairFormat::aligned;
+  // Two files or folders, one a language; or `source` alone: a file of pairs.
+  std::filesystem::path source;
+  std::filesystem::path target;
+  // How often each pair is in the training set: 2 twice, 0.5 every other one.
+  double weight = 1;
+  bool follow_links = false;  // also those that lead out of folders
+  bool skip_broken = false;   // leaves out lines of JSON Lines that are no objects, with a warning
+
+  std::vector<std::filesystem::path> files() const;
+};
+
+struct SentencePair {
+  std::string_view source;
+  std::string_view target;
+  // Pairs of one page stay in one split; elsewhere each pair counts as a page.
+  std::uint64_t page = 0;
+  // Malformed sequences that became U+FFFD where the pair was read.
+  std::uint64_t replaced = 0;
+};
+
+class PairSink {
+ public:
+  virtual ~PairSink() = default;
+  virtual void pair(const SentencePair& pair) = 0;
+  // Bytes of the files read so far, now and then.
+  virtual void progress(std::uint64_t) {}
+};
+
+struct PairReading {
+  std::uint64_t pairs = 0;
+  std::uint64_t unmatched = 0;  // texts in one language only: TMX units, paragraphs of the help
+};
+
+// Throws Error (failure) naming file:line: missing, damaged, no pairs, or files that do not match
+// in their number of lines.
+PairReading read_pairs(const PairSource& source, const PairLanguages& languages, PairSink& sink);
+
+// The files that read_pairs will read, those in folders too, and their bytes on the disk.
+std::vector<std::filesystem::path> pair_files(const PairSource& source);
+std::uint64_t pair_bytes(const PairSource& source);
+
+// A folder is help; otherwise the name's ending decides, compression aside.
+PairFormat guess_pair_format(const std::filesystem::path& path);
+// Whether the format takes two files.
+bool takes_two_files(PairFormat format);
+// The names used in recipes; throws Error (usage) with the known ones.
+PairFormat parse_pair_format(std::string_view name);
+std::string to_string(PairFormat format);
+
+// The rules that a pair must pass to enter a training set. A pair counts at the first rule that it
+// breaks, in the order of PairRule.
 struct PairRules {
-  std::int64_t shortest_words = 1;  // each side has at least so many (words apart by white space)
-  std::int64_t longest_words = 0;   // and at most so many; 0: any
-  std::int64_t longest_pieces = 0;  // likewise of the tokenizer's; 0: any
+  std::int64_t shortest_words = 1;  // of each side at least (words apart by white space)
+  std::int64_t longest_words = 0;   // of each side at most; 0: any
+  std::int64_t longest_pieces = 0;  // of each side at most, of the tokenizer; 0: any
   double length_ratio = 0;          // pieces of the longer side / the shorter one's at most; 0: any
   bool remove_identical = false;    // both sides the same text
   bool remove_duplicates = false;   // a pair met before, in any source
   double script_share = 0;  // of the letters of each side, in its language's script, at least
 };
 
-// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the keys
-// of recipes and of dataset.json.
+// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the
+// keys of recipes and of dataset.json.
 template <class Rules, class Visit>
 void for_each_field(Rules& rules, Visit visit) {
   visit("shortest_words", rules.shortest_words);
@@ -50,7 +114,7 @@ enum class PairRule {
 inline constexpr std::size_t kPairRules = 8;
 // The name in dataset.json, "too_short".
 std::string_view to_string(PairRule rule);
-// What it means with these rules, "fewer than 4 words".
+// In words with these rules: "fewer than 4 words".
 std::string describe(PairRule rule, const PairRules& rules);
 
 struct PairCounts {

@@ -1,9 +1,6 @@
-// Which sentence pairs a batch holds. The pairs are sorted by (source, target) length and cut into
-// strata of neighbours, as many in a stratum as there are rounds; each epoch deals every stratum
-// anew, one pair to a round. A round so holds every length, and its batches, cut at the same
-// strata, hold pairs of similar length, met by others in every epoch. The longest pair of a stratum
-// counts for all of it: no batch exceeds its budget in any epoch, the number of batches never
-// changes, and a batch is found by its number alone.
+// Batches of sequences of different lengths: single ones, such as sentences to classify, and pairs
+// for a translator. Sequences of similar length come together, so that padding is small. A batch is
+// a pure function of its number.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +11,61 @@
 
 namespace roformer {
 
+struct BucketOptions {
+  std::int64_t sequences = 0;     // per batch; 0: by tokens
+  std::int64_t tokens = 0;        // positions a batch may have, padding included; 0: by sequences
+  std::int64_t bucket_width = 8;  // lengths that count as equal; large: sequences mix freely
+  std::uint64_t seed = 1;
+  bool shuffle = true;  // false: by length, then in their order, the same every epoch
+};
+
+struct BucketBatch {
+  std::vector<std::int64_t> sequences;  // their numbers
+  std::int64_t tokens = 0;              // real ones
+  std::int64_t padding = 0;             // positions added if padded to the longest of the batch
+};
+
+// Sequences of the same bucket of lengths come together. The epoch decides which sequences meet and
+// the order of the batches, but not how many batches there are or how large they are.
+class LengthBuckets {
+ public:
+  // Lengths are at least 1. A sequence longer than options.tokens is a batch alone.
+  LengthBuckets(std::vector<std::int32_t> lengths, BucketOptions options);
+
+  std::int64_t batches_per_epoch() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
+  // Batch n >= 0, counted through the epochs. Every epoch has each sequence once. Safe to call from
+  // several threads.
+  BucketBatch operator[](std::int64_t n) const;
+
+ private:
+  std::vector<std::int32_t> lengths_;
+  BucketOptions options_;
+  std::vector<std::int64_t> sorted_;   // sequence numbers by bucket
+  std::vector<std::int64_t> buckets_;  // where buckets begin in sorted_, and the end
+  std::vector<std::int64_t> cuts_;     // where batches begin in sorted_, and the end
+};
+
 struct PairLength {
   std::int32_t source = 0;  // tokens, at least 1
   std::int32_t target = 0;
 };
 
 struct DealingOptions {
-  std::int64_t tokens = 4096;  // of a batch, at most so many on each side
+  std::int64_t tokens = 4096;  // of a batch at most, on each side
   std::int64_t sentences = 0;  // of a batch at most; 0: any number
   std::uint64_t seed = 1;
   bool shuffle = true;  // false: from short to long, the same every epoch
 };
 
+// Deals sentence pairs to batches. The pairs are sorted by (source, target) length and cut into
+// strata of neighbours, each with as many pairs as there are rounds. Every epoch deals the pairs of
+// each stratum to the rounds in a new order. So a round holds every length, and its batches, cut at
+// the same strata, hold pairs of similar length that meet other pairs in the next epoch. The
+// longest pair of a stratum counts for all of it: no batch exceeds its budget in any epoch, and the
+// number of batches never changes.
 class PairDealing {
  public:
-  // A pair that is longer than options.tokens makes a batch of its own.
+  // A pair that is longer than options.tokens is a batch alone.
   PairDealing(std::vector<PairLength> lengths, DealingOptions options);
 
   // 0 without pairs.
@@ -51,9 +88,6 @@ class PairDealing {
   void cut(std::int64_t rounds);
 };
 
-// Batches of sentence pairs for a translator: unpadded, of at most so many tokens a side, pairs of
-// similar length together. A batch is a pure function of its number.
-
 // B pairs, sources and targets each end to end, sorted by (source, target) length, so that equal
 // lengths are neighbours.
 struct ParallelBatch {
@@ -68,7 +102,7 @@ struct ParallelBatch {
 };
 
 struct ParallelBatchOptions {
-  std::int64_t tokens = 4096;       // of a batch, at most so many on each side
+  std::int64_t tokens = 4096;       // of a batch at most, on each side
   std::int64_t sentences = 0;       // of a batch at most; 0: any number
   std::int64_t longest_source = 0;  // tokens; longer pairs are left out; 0: none
   std::int64_t longest_target = 0;
