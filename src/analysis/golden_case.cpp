@@ -135,9 +135,8 @@ class Run {
     scheme_ =
         make_scheme({.settings = setup_.position, .shape = setup_.shape, .parameters = store_});
     for (const Parameter& parameter : store_.all()) {
-      const auto link = std::find_if(setup_.links.begin(), setup_.links.end(), [&](const auto& l) {
-        return l.parameter == parameter.spec.name;
-      });
+      const auto link =
+          std::ranges::find(setup_.links, parameter.spec.name, &GoldenSetup::Link::parameter);
       if (setup_.without_parameters) continue;
       if (link == setup_.links.end() || !parameters_.contains(link->name)) {
         throw_failure("", "the case has nothing for " + parameter.spec.name);

@@ -79,13 +79,6 @@ std::vector<Column> metric_columns(const StudySettings& study, const std::vector
   return columns;
 }
 
-// "left" for position.shaw.left; CSV and JSON name the whole key.
-Column key_column(const std::string& key) {
-  std::string title = key.substr(key.rfind('.') + 1);
-  std::ranges::replace(title, '_', ' ');
-  return words_column(title, key);
-}
-
 // "MRPC (F1)" for mrpc of glue.task; the value itself for other axes.
 std::string axis_value_title(const std::string& key, const std::string& value) {
   const auto& tasks = Words<GlueTask>::texts;
@@ -245,6 +238,12 @@ std::string fact_of(const nlohmann::json& record, const std::string& pointer) {
 
 Column words_column(const std::string& title, const std::string& key) {
   return {.title = title, .key = key, .alignment = Column::Alignment::left};
+}
+
+Column key_column(const std::string& key) {
+  std::string title = key.substr(key.rfind('.') + 1);
+  std::ranges::replace(title, '_', ' ');
+  return words_column(title, key);
 }
 
 Cell mean_cell(const std::vector<double>& values) {

@@ -18,6 +18,8 @@ enum class TableUse {
 
 // A column of words.
 Column words_column(const std::string& title, const std::string& key = "");
+// The column of a key: titled "left" for position.shaw.left; CSV and JSON name the whole key.
+Column key_column(const std::string& key);
 // Nothing, one figure, or the mean of several with its deviation.
 Cell mean_cell(const std::vector<double>& values);
 
