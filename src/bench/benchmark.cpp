@@ -44,7 +44,7 @@ std::string_view area_of(const OperationTime& operation) {
       "aten::cat",   "aten::fill_",    "aten::zero_", "aten::index_select"};
   const std::string_view scope =
       std::string_view(operation.scope).substr(0, operation.scope.find('/'));
-  // The products inside of attention are its own; those of the loss are as any others.
+  // Products inside attention belong to it; those of the loss count as products.
   if (scope != "attention") {
     if (kProducts.contains(operation.name)) return "matrix products";
     if (kCopies.contains(operation.name)) return "copies and casts";

@@ -237,7 +237,7 @@ AttentionEquality compare_attention(at::Device device) {
         Named made;
         try {
           made = results(one, inputs.on(device));
-          // Here a GPU is waited for, and says what went wrong.
+          // The copy waits for a GPU, which then reports what went wrong.
           for (auto& [what, tensor] : made) tensor = tensor.to(at::kCPU);
         } catch (const std::exception& error) {  // the other checks go on
           equality.difference = std::numeric_limits<double>::infinity();

@@ -40,7 +40,7 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
-// Whether a figure belongs into the table: some run has it, or none is finished yet. A validation
+// Whether a figure belongs in the table: some run has it, or none is finished yet. A validation
 // halfway, for instance, may be missing.
 bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
   const Column column = metric_column(metric);
