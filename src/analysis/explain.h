@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/ablation.h"
 #include "analysis/attention_record.h"
 #include "analysis/explained_texts.h"
 #include "analysis/score_shares.h"
@@ -22,6 +21,13 @@ struct ExplainedLayer {
 
   std::string name() const;   // "3", "encoder 3"
   std::string title() const;  // "layer 3", "encoder layer 3"
+};
+
+// Second minus first, nats a target, and its standard error by the texts.
+struct LossChange {
+  double change = 0;
+  double standard_error = 0;  // NaN for one row
+  double reach = 0;           // of Student's 95 % interval, to either side; NaN for one row
 };
 
 struct HeadExplanation {

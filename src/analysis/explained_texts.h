@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/ablation.h"
 #include "attention/attention_observer.h"
 #include "data/dataset.h"
 #include "data/parallel_dataset.h"
@@ -31,6 +30,12 @@ struct ExplainedStack {
   std::int64_t tokens = 0;                // of all texts
   std::int64_t longest = 0;               // tokens of a text
   std::vector<std::int64_t> same_tokens;  // positions where all texts hold the same token
+};
+
+// For each text (row or sentence) the sum of its losses and the number of its targets.
+struct RowLosses {
+  std::vector<double> sums;
+  std::vector<std::int64_t> targets;
 };
 
 struct ExplainedTexts {

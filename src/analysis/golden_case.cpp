@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <limits>
 
 #include "analysis/golden_schemes.h"
 #include "analysis/reference_attention.h"

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/tuned_environment.h"
 #include "data/recipe_reader.h"
 #include "experiments/child_process.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "config/words.h"

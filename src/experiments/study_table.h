@@ -1,7 +1,6 @@
 // The tables of a study that are made from its rows alone.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -11,8 +11,6 @@
 #include "base/checksummed_json.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hexadecimal.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
