@@ -147,7 +147,8 @@ struct AttentionRecorder::Layer {
     std::size_t next = 0;
   } queries, keys;
   at::Tensor by_distance, uniform;
-  RatioSums ranges, entropy, own, previous, next, first;
+  RatioSums ranges;
+  std::array<RatioSums, kMassFigures.size()> figures;
   FrequencyRecorder frequencies;
   std::int64_t frequency_sequences = 0;
 
@@ -190,6 +191,7 @@ struct AttentionRecorder::Layer {
       in_ranges.push_back(of_texts.narrow(2, begin, std::abs(far - near) + 1).sum(2));
     }
     ranges.add(at::stack(in_ranges, 2), of_texts.sum(2, true));
+    auto& [entropy, own, previous, next, first] = figures;
     entropy.add(-(p * p.clamp_min(1e-300).log()).sum(at::IntArrayRef({2, 3})),
                 at::full({1}, static_cast<double>(length), kDoubles));
     const at::Tensor pairs = by_distance_of(visible.unsqueeze(0))[0];
@@ -206,26 +208,18 @@ struct AttentionRecorder::Layer {
 
   AttentionMasses masses(std::int64_t longest) const {
     const auto nothing = at::zeros({by_distance.size(0)}, kDoubles);
-    const auto mean = [&](const RatioSums& sums) { return sums.empty() ? nothing : sums.ratio(); };
-    const auto error = [&](const RatioSums& sums) {
-      return sums.empty() ? nothing / 0.0 : sums.standard_error();
-    };
     // Weights that do not sum to 1 (stick-breaking's) are normalised.
     const at::Tensor total = by_distance.sum(1, true).clamp_min(1e-300);
-    return {.length = longest,
-            .by_distance = by_distance / total,
-            .uniform = uniform / uniform.sum(),
-            .entropy = mean(entropy),
-            .own = mean(own),
-            .previous = mean(previous),
-            .next = mean(next),
-            .first = mean(first),
-            .range_error = ranges.standard_error(),
-            .entropy_error = error(entropy),
-            .own_error = error(own),
-            .previous_error = error(previous),
-            .next_error = error(next),
-            .first_error = error(first)};
+    AttentionMasses result{.length = longest,
+                           .by_distance = by_distance / total,
+                           .uniform = uniform / uniform.sum(),
+                           .range_error = ranges.standard_error()};
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      const bool empty = figures[i].empty();
+      result.*kMassFigures[i].mean = empty ? nothing : figures[i].ratio();
+      result.*kMassFigures[i].error = empty ? nothing / 0.0 : figures[i].standard_error();
+    }
+    return result;
   }
 };
 

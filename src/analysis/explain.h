@@ -4,17 +4,69 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "analysis/ablation.h"
 #include "analysis/attention_record.h"
-#include "analysis/explained_texts.h"
 #include "analysis/score_shares.h"
+#include "attention/attention_observer.h"
 #include "config/settings.h"
+#include "data/dataset.h"
+#include "data/parallel_dataset.h"
+#include "model/transformer_stack.h"
+#include "runs/trained_model.h"
 
 namespace roformer {
+
+// --- Texts ---
+//
+// A trained model with the texts that it is explained on. Beyond these structures, language models
+// on rows of text and translators on pairs of sentences are the same.
+
+struct ExplainOptions {
+  std::int64_t sequences = 64;  // rows of the split, or pairs, spread evenly over it
+  std::int64_t length = 0;      // tokens of a row; 0: data.length
+  Split split = Split::validation;
+  bool ablations = true;
+};
+
+struct ExplainedStack {
+  std::string name;  // of a translator: "encoder", "decoder"; empty where there is one only
+  const TransformerStack* stack = nullptr;
+  std::int64_t tokens = 0;                // of all texts
+  std::int64_t longest = 0;               // tokens of a text
+  std::vector<std::int64_t> same_tokens;  // positions where all texts hold the same token
+};
+
+// For each text (row or sentence) the sum of its losses and the number of its targets.
+struct RowLosses {
+  std::vector<double> sums;
+  std::vector<std::int64_t> targets;
+};
+
+struct ExplainedTexts {
+  std::vector<ExplainedStack> stacks;
+  std::int64_t sequences = 0;
+  std::int64_t longest = 0;              // tokens of a text
+  std::string in_words;                  // "64 rows of 512 tokens"
+  std::string folder;                    // of the data
+  std::int64_t frequency_sequences = 0;  // texts that the use of rotary frequencies is measured on
+  // One observer for each stack, null where a stack is not observed; empty: none is.
+  std::function<RowLosses(std::span<AttentionObserver* const>)> losses;
+};
+
+// The model and the data must outlive the result. Throw Error: usage for texts longer than the
+// scheme has positions, failure for a split without enough text.
+ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
+                            const ExplainOptions& options);
+// Whole sentences, at most as long as those of the training; options.length has no effect.
+ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDataset& dataset,
+                              const ExplainOptions& options);
+
+// --- Results ---
 
 struct ExplainedLayer {
   std::string stack;        // "encoder", "decoder"; empty where the model has one stack
@@ -22,6 +74,13 @@ struct ExplainedLayer {
 
   std::string name() const;   // "3", "encoder 3"
   std::string title() const;  // "layer 3", "encoder layer 3"
+};
+
+// Second minus first, nats a target, and its standard error by the texts.
+struct LossChange {
+  double change = 0;
+  double standard_error = 0;  // NaN for one row
+  double reach = 0;           // of Student's 95 % interval, to either side; NaN for one row
 };
 
 struct HeadExplanation {

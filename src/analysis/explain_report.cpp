@@ -53,12 +53,12 @@ std::string page_of(const std::vector<ExplainedRun>& runs, const std::string& fo
   return report.html();
 }
 
-// "± 0.0123" between two texts; nothing where one text alone tells no error.
+// "± 0.0123" between two texts; nothing without an error, as with a single text.
 std::string shown_error(double error, const char* before, const char* after = "") {
   return std::isfinite(error) ? fmt::format("{}± {:.4f}{}", before, error, after) : "";
 }
 
-// Three sentences on what stands out.
+// Three sentences on the most striking heads.
 std::string in_words(const ExplainedRun& run) {
   const HeadExplanation* positional = nullptr;
   const HeadExplanation* needed = nullptr;

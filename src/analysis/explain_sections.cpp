@@ -188,11 +188,12 @@ void add_distances(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
 }
 
 void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
-  const bool any = std::any_of(runs.begin(), runs.end(), [](const ExplainedRun& run) {
-    return std::any_of(run.explanation.layers.begin(), run.explanation.layers.end(),
-                       [](const LayerExplanation& layer) { return layer.frequencies; });
-  });
-  if (!any) return;
+  const auto rotates = [](const ExplainedRun& run) {
+    return std::ranges::any_of(run.explanation.layers, [](const LayerExplanation& layer) {
+      return layer.frequencies.has_value();
+    });
+  };
+  if (std::ranges::none_of(runs, rotates)) return;
   report.section("Use of rotary frequencies");
   report.paragraph(
       "Each pair of features is rotated by an angle of its own: the first pairs fast, the last "
@@ -232,10 +233,11 @@ void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs) 
 }
 
 void add_trained_positions(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
-  const bool any = std::any_of(runs.begin(), runs.end(), [](const ExplainedRun& run) {
-    return !run.positions.biases.empty() || !run.positions.parameters.empty();
-  });
-  if (!any) return;
+  if (std::ranges::all_of(runs, [](const ExplainedRun& run) {
+        return run.positions.biases.empty() && run.positions.parameters.empty();
+      })) {
+    return;
+  }
   report.section("Positions as trained");
   for (const ExplainedRun& run : runs) {
     for (const TrainedPositions::Bias& bias : run.positions.biases) {

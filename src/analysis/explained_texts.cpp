@@ -1,4 +1,4 @@
-#include "analysis/explained_texts.h"
+#include "analysis/explain.h"
 
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>

@@ -8,8 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <limits>
 
 #include "analysis/golden_schemes.h"
 #include "analysis/reference_attention.h"
@@ -133,9 +132,8 @@ class Run {
     scheme_ =
         make_scheme({.settings = setup_.position, .shape = setup_.shape, .parameters = store_});
     for (const Parameter& parameter : store_.all()) {
-      const auto link = std::find_if(setup_.links.begin(), setup_.links.end(), [&](const auto& l) {
-        return l.parameter == parameter.spec.name;
-      });
+      const auto link =
+          std::ranges::find(setup_.links, parameter.spec.name, &GoldenSetup::Link::parameter);
       if (setup_.without_parameters) continue;
       if (link == setup_.links.end() || !parameters_.contains(link->name)) {
         throw_failure("", "the case has nothing for " + parameter.spec.name);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -9,7 +9,6 @@
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/fope.h"
-#include "config/schemes/none.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/self_extend.h"

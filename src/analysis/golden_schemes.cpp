@@ -78,12 +78,10 @@ GoldenSetup golden_setup(const GoldenCase& golden) {
   set_up(golden, options, setup);
   options.refuse_others();
   for (const auto& [name, value] : golden.parameters) {
-    const auto is_linked = [&](const GoldenSetup::Link& link) { return link.name == name; };
-    const bool linked = std::any_of(setup.links.begin(), setup.links.end(), is_linked);
-    const auto& others = setup.parameters;
-    if (!linked && std::find(others.begin(), others.end(), name) == others.end()) {
-      throw_failure("", "unknown parameter " + name);
-    }
+    const bool known =
+        std::ranges::find(setup.links, name, &GoldenSetup::Link::name) != setup.links.end() ||
+        std::ranges::find(setup.parameters, name) != setup.parameters.end();
+    if (!known) throw_failure("", "unknown parameter " + name);
   }
   return setup;
 }

@@ -1,4 +1,4 @@
-// The tables of golden cases: the small functions that schemes are made of. A case names schemes.
+// The tables of golden cases: the small functions that schemes consist of. Cases name schemes.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>

@@ -1,9 +1,11 @@
 #include "bench/benchmark.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -42,7 +44,7 @@ std::string_view area_of(const OperationTime& operation) {
       "aten::cat",   "aten::fill_",    "aten::zero_", "aten::index_select"};
   const std::string_view scope =
       std::string_view(operation.scope).substr(0, operation.scope.find('/'));
-  // The products inside of attention are its own; those of the loss are as any others.
+  // Products inside attention belong to it; those of the loss count as products.
   if (scope != "attention") {
     if (kProducts.contains(operation.name)) return "matrix products";
     if (kCopies.contains(operation.name)) return "copies and casts";
@@ -56,18 +58,9 @@ std::string_view area_of(const OperationTime& operation) {
 }
 
 std::string title_of(const OperationTime& operation) {
-  std::string title;
-  for (const std::string& part : {operation.scope, operation.name, operation.kernel}) {
-    if (part.empty()) continue;
-    title += (title.empty() ? "" : " > ") + part;
-  }
-  return title;
-}
-
-void sort_by_time(std::vector<StepPart>& parts) {
-  std::stable_sort(parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) {
-    return a.milliseconds > b.milliseconds;
-  });
+  std::vector<std::string> parts{operation.scope, operation.name, operation.kernel};
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, " > "));
 }
 
 constexpr std::uint64_t kSeed = 7;  // of dropout
@@ -102,7 +95,7 @@ StepProfile step_profile(const OperationProfile& profile, std::int64_t steps,
     result.parts.push_back(std::move(area));
   }
   result.parts.push_back(part("between operations", between, 0));
-  sort_by_time(result.parts);
+  std::ranges::stable_sort(result.parts, std::greater<>(), &StepPart::milliseconds);
   return result;
 }
 
@@ -169,17 +162,16 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
     total += time.milliseconds;
     loading += time.loading;
   }
-  StepBenchmark result{
-      .parameters = work.parameters,
-      .tokens = work.tokens,
-      .examples = work.examples,
-      .step_milliseconds = median(milliseconds),
-      .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
-      .gflop = work.gflop,
-      .loader_share = loading / total,
-      .peak_memory_mib = peak_memory_mib(),
-      .gpu_memory_mib = static_cast<std::int64_t>(peak_gpu_memory() >> 20),
-      .profile = times.profile};
+  StepBenchmark result{.parameters = work.parameters,
+                       .tokens = work.tokens,
+                       .examples = work.examples,
+                       .step_milliseconds = median(milliseconds),
+                       .best_milliseconds = std::ranges::min(milliseconds),
+                       .gflop = work.gflop,
+                       .loader_share = loading / total,
+                       .peak_memory_mib = peak_memory_mib(),
+                       .gpu_memory_mib = static_cast<std::int64_t>(peak_gpu_memory() >> 20),
+                       .profile = times.profile};
   const double seconds = result.step_milliseconds * 1e-3;
   result.tokens_per_second = static_cast<double>(work.tokens) / seconds;
   result.examples_per_second = static_cast<double>(work.examples) / seconds;

@@ -14,7 +14,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The two in turn, after one round that does not count.
+// Times the two in turn.
 CheckCost alternating(const std::string& what, std::int64_t rounds,
                       const std::function<void()>& check, const std::function<void()>& work) {
   const TurnTimes times = time_pieces(

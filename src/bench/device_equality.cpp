@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -34,17 +35,8 @@ namespace {
 enum class Added { nothing, table, window, pairs };
 
 const char* to_word(Added added) {
-  switch (added) {
-    case Added::nothing:
-      return "nothing added";
-    case Added::table:
-      return "a table";
-    case Added::window:
-      return "a window";
-    case Added::pairs:
-      return "numbers for pairs";
-  }
-  return "";
+  constexpr std::array kWords = {"nothing added", "a table", "a window", "numbers for pairs"};
+  return kWords.at(static_cast<std::size_t>(added));
 }
 
 // Two texts of several tiles and a rest, whose heads share their keys in pairs.
@@ -245,7 +237,7 @@ AttentionEquality compare_attention(at::Device device) {
         Named made;
         try {
           made = results(one, inputs.on(device));
-          // Here a GPU is waited for, and says what went wrong.
+          // The copy waits for a GPU, which then reports what went wrong.
           for (auto& [what, tensor] : made) tensor = tensor.to(at::kCPU);
         } catch (const std::exception& error) {  // the other checks go on
           equality.difference = std::numeric_limits<double>::infinity();

@@ -64,7 +64,7 @@ at::Tensor operand(const std::vector<std::int64_t>& sizes, const std::vector<std
   return at::randn({last + 1}, options).as_strided(sizes, strides);
 }
 
-// Makes a product into `result` again and again.
+// Computes the product into `result`, which can be repeated.
 void multiply_into(at::Tensor& result, const ProductShape& shape, const at::Tensor& a,
                    const at::Tensor& b) {
   if (shape.operation == "aten::mm") {

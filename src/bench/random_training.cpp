@@ -32,6 +32,21 @@ std::int64_t random_token(Random& random, std::int64_t vocabulary, std::int64_t 
          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(vocabulary - first)));
 }
 
+// Training on random tokens; make_batch() and loss_sum() depend on the kind of model.
+template <typename Model>
+class RandomObjective : public TrainingObjective {
+ public:
+  template <typename... Arguments>
+  explicit RandomObjective(const Settings& settings, Arguments&&... arguments)
+      : settings_(settings), model_(settings, std::forward<Arguments>(arguments)...) {}
+
+  ParameterStore& parameters() override { return model_.parameters(); }
+
+ protected:
+  Settings settings_;
+  Model model_;
+};
+
 // --- Language models ---
 
 MaskedBatch random_batch(const Settings& settings, Random random) {
@@ -58,12 +73,10 @@ CausalBatch causal_batch(const MaskedBatch& masked) {
   return batch;
 }
 
-class RandomLanguage : public TrainingObjective {
+class RandomLanguage : public RandomObjective<LanguageModel> {
  public:
   RandomLanguage(const Settings& settings, const ComputePlan& plan)
-      : settings_(settings), model_(settings, settings.model.vocabulary, plan) {}
-
-  ParameterStore& parameters() override { return model_.parameters(); }
+      : RandomObjective(settings, settings.model.vocabulary, plan) {}
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     const MaskedBatch source = random_batch(settings_, random_of_batch(settings_, number));
@@ -82,10 +95,6 @@ class RandomLanguage : public TrainingObjective {
     return model_.loss(to_device(source, model_.plan().device), mode).loss_sum;
   }
   bool repeats_its_work() const override { return model_.repeats_its_work(); }
-
- private:
-  Settings settings_;
-  LanguageModel model_;
 };
 
 // The matrix products of one step: multiply-adds times two for FLOP and three for forward and both
@@ -155,16 +164,13 @@ struct SentenceBatch : TrainingBatch {
 };
 
 // Fine-tuning on sentences of random tokens, all of one label.
-class RandomSentences : public TrainingObjective {
+class RandomSentences : public RandomObjective<Classifier> {
  public:
   RandomSentences(const Settings& settings, const ComputePlan& plan,
                   std::vector<std::int64_t> lengths)
-      : settings_(settings),
+      : RandomObjective(settings, settings.model.vocabulary, glue_shape(settings.glue), plan),
         lengths_(std::move(lengths)),
-        model_(settings, settings.model.vocabulary, glue_shape(settings.glue), plan),
         examples_(lengths_.size(), &example_) {}
-
-  ParameterStore& parameters() override { return model_.parameters(); }
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     auto result = std::make_unique<SentenceBatch>();
@@ -182,9 +188,7 @@ class RandomSentences : public TrainingObjective {
   }
 
  private:
-  Settings settings_;
   std::vector<std::int64_t> lengths_;
-  Classifier model_;
   GlueExample example_{.label = 1};
   std::vector<const GlueExample*> examples_;  // one for each sentence
 };
@@ -228,18 +232,15 @@ struct PairBatch : TrainingBatch {
   TranslationBatch pairs;
 };
 
-class RandomPairs : public TrainingObjective {
+class RandomPairs : public RandomObjective<Translator> {
  public:
   RandomPairs(const Settings& settings, const ComputePlan& plan, std::vector<LengthBucket> buckets)
-      : settings_(settings),
-        buckets_(std::move(buckets)),
-        model_(settings,
-               {.source = settings.model.vocabulary,
-                .target = settings.model.vocabulary,
-                .joint = true},
-               plan) {}
-
-  ParameterStore& parameters() override { return model_.parameters(); }
+      : RandomObjective(settings,
+                        TranslationVocabularies{.source = settings.model.vocabulary,
+                                                .target = settings.model.vocabulary,
+                                                .joint = true},
+                        plan),
+        buckets_(std::move(buckets)) {}
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     Random random = random_of_batch(settings_, number);
@@ -271,9 +272,7 @@ class RandomPairs : public TrainingObjective {
   }
 
  private:
-  Settings settings_;
   std::vector<LengthBucket> buckets_;
-  Translator model_;
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
 // `roformer bench checks`: the cost of comparing checksums.
-#include <fmt/format.h>
 
 #include <iostream>
 #include <memory>

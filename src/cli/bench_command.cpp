@@ -124,7 +124,7 @@ void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
                 "shows a GPU's kernels beside the host's operations, and here the CPU computes",
                 "--profile says where a step's time goes");
   }
-  // Kineto would say so at the end, and what is there must outlive a benchmark that fails.
+  // Kineto would fail only at the end. An existing file must survive a benchmark that fails.
   if (!options.trace.empty() && !std::ofstream(options.trace, std::ios::app)) {
     throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }

@@ -96,12 +96,12 @@ Table cost_table(const BenchPositionsOptions& options, const std::vector<Positio
   return table;
 }
 
-// `finished` is called with what there is after each length.
+// `finished` is called with all costs so far after each length.
 std::vector<PositionCost> measure(
     const BenchPositionsOptions& options, const Settings& settings, const ComputePlan& plan,
     const std::function<void(const std::vector<PositionCost>&)>& finished) {
   std::vector<PositionCost> costs;
-  // A map of layers is of all that the model has.
+  // A map of layers names all layers of the model.
   const bool of_layers = std::ranges::count(options.schemes, "layers") > 0;
   for (const std::int64_t length : options.lengths) {
     if (StopSignals::received() != 0) break;

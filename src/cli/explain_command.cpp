@@ -5,6 +5,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "analysis/explain.h"
 #include "analysis/explain_report.h"
@@ -34,35 +35,38 @@ struct ExplainFlags {
   bool overwrite = false;
 };
 
-// Opens the run; the returned function explains it.
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
+
+// Explains an opened model on its data, later.
+template <typename Model, typename Data>
+Explaining explaining(const ExplainFlags& flags, Model model, Data data) {
+  const auto opened = std::make_shared<Model>(std::move(model));
+  const auto texts = std::make_shared<Data>(std::move(data));
+  return [&flags, opened, texts](const std::string& name) {
+    prepare_threads(opened->settings.threads);
+    return explain_run(name, *opened, *texts, flags.options);
+  };
+}
+
 Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   TrainedModelOptions opening = flags.opening;
   opening.among_others = flags.runs.size() > 1;
   if (task_facts(definition_of_run(run, opening.checkpoint).task).has_decoder) {
-    auto opened = std::make_shared<TrainedTranslator>(open_run_of<Translator>(run, opening));
-    require_explainable(opened->settings, run);
-    auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
-    return [&flags, opened, pairs](const std::string& name) {
-      prepare_threads(opened->settings.threads);
-      return explain_run(name, *opened, *pairs, flags.options);
-    };
+    TrainedTranslator opened = open_run_of<Translator>(run, opening);
+    require_explainable(opened.settings, run);
+    ParallelDataset pairs = open_stored_pairs(flags.data, opened);
+    return explaining(flags, std::move(opened), std::move(pairs));
   }
-  auto opened = std::make_shared<TrainedModel>(open_run_of<LanguageModel>(run, opening));
-  require_explainable(opened->settings, run);
-  auto text = std::make_shared<Dataset>(open_stored_text(flags.data, *opened));
-  return [&flags, opened, text](const std::string& name) {
-    prepare_threads(opened->settings.threads);
-    return explain_run(name, *opened, *text, flags.options);
-  };
+  TrainedModel opened = open_run_of<LanguageModel>(run, opening);
+  require_explainable(opened.settings, run);
+  Dataset text = open_stored_text(flags.data, opened);
+  return explaining(flags, std::move(opened), std::move(text));
 }
 
-// The folders' own names; the paths where those are the same.
+// The folders' names; the paths where the names are the same.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
-  for (const std::string& run : runs) {
-    names.push_back(folder_name(run));
-  }
+  for (const std::string& run : runs) names.push_back(folder_name(run));
   if (names.size() > 1 && names[0] == names[1]) return runs;
   return names;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include "analysis/golden_case.h"
@@ -133,35 +132,27 @@ void show_scheme(const PositionsOptions& options) {
             << to_text(table, {.width = terminal_width()});
 }
 
-// "0.012", or a gap where nothing was compared.
-Cell share_cell(double share) {
-  if (share < 0) return std::monostate{};
-  return share;
-}
-
 void verify_schemes(const PositionsOptions& options) {
   struct Line {
+    std::string scheme;
     std::int64_t cases = 0, passed = 0;
     GoldenErrors float64, float32;
   };
-  std::map<std::string, Line> lines;
-  std::vector<std::string> order;
-  std::vector<std::string> misses;
-  std::int64_t cases = 0;
   const DeviceKind wanted = options.on_gpu ? DeviceKind::cuda : DeviceKind::cpu;
   const ComputePlan plan = plan_compute(wanted, Precision::fp32, 0);
   const std::vector<GoldenResult> results = [&] {
     const ElapsedLine elapsed("verifying");
     return run_golden_folder(options.folder, plan.device);
   }();
+  std::vector<Line> lines;
+  std::vector<std::string> misses;
   for (const GoldenResult& result : results) {
-    if (!lines.contains(result.scheme)) order.push_back(result.scheme);
-    Line& line = lines[result.scheme];
-    ++cases;
-    ++line.cases;
-    line.passed += result.passed();
-    line.float64.include(result.float64);
-    line.float32.include(result.float32);
+    auto line = std::ranges::find(lines, result.scheme, &Line::scheme);
+    if (line == lines.end()) line = lines.insert(line, {.scheme = result.scheme});
+    ++line->cases;
+    line->passed += result.passed();
+    line->float64.include(result.float64);
+    line->float32.include(result.float32);
     if (result.passed()) continue;
     misses.push_back(fmt::format(
         "{}: {}", result.file,
@@ -180,12 +171,11 @@ void verify_schemes(const PositionsOptions& options) {
     }
   }
   Table table(columns);
-  for (const std::string& scheme : order) {
-    const Line& line = lines.at(scheme);
-    std::vector<Cell> row{scheme, line.cases, line.passed};
+  for (const Line& line : lines) {
+    std::vector<Cell> row{line.scheme, line.cases, line.passed};
     for (const GoldenErrors& errors : {line.float64, line.float32}) {
       for (const double share : {errors.logits, errors.output, errors.gradients, errors.others}) {
-        row.push_back(share_cell(share));
+        row.push_back(share < 0 ? Cell() : Cell(share));  // negative: nothing was compared
       }
     }
     table.add_row(std::move(row));
@@ -194,10 +184,10 @@ void verify_schemes(const PositionsOptions& options) {
             << fmt::format(
                    "\n{} of {} cases passed. Figures are the worst error as a share of the "
                    "tolerance (above 1: a miss), in float64 and float32.\n",
-                   cases - static_cast<std::int64_t>(misses.size()), cases);
+                   results.size() - misses.size(), results.size());
   if (misses.empty()) return;
   throw_failure(options.folder.string(), fmt::format("{} of {} cases missed\n  {}", misses.size(),
-                                                     cases, fmt::join(misses, "\n  ")));
+                                                     results.size(), fmt::join(misses, "\n  ")));
 }
 
 void plot_schemes(const PositionsOptions& options) {

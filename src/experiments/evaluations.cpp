@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,7 +15,6 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "config/load.h"
-#include "config/position_facts.h"
 #include "config/schema.h"
 #include "data/parallel_dataset.h"
 #include "experiments/training_run.h"

@@ -24,7 +24,7 @@ KeyTexts options_of(const Settings& settings);
 // Key by key, in words for people; "" for none. What only one side has, because the other's program
 // was older, is at its default there.
 std::string key_differences(const KeyTexts& own, const KeyTexts& wanted);
-// As well, of the data (results/data_facts.h).
+// The same for the data (run_result.h).
 std::string data_differences_text(const nlohmann::json& own, const nlohmann::json& wanted);
 
 }  // namespace roformer

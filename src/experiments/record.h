@@ -21,7 +21,7 @@ std::string settings_fingerprint(const StudySettings& study);
 
 // `study_file` is the path that the study was loaded from; the record names it from the root of
 // its repository, so that it says nothing of this machine's folders. The tables are those of
-// results/study_tables.h, in their order.
+// study_results.h, in their order.
 void write_study_record(const std::filesystem::path& record,
                         const std::filesystem::path& study_file, const StudySettings& study,
                         const StudyResults& results, const Origin& origin);
@@ -48,7 +48,7 @@ nlohmann::json read_record(const std::filesystem::path& record);
 // Error (usage) for a name that it lacks.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
 
-// The chart of that name (study_charts.h) as a standalone SVG picture. Throws as recorded_table.
+// The chart of that name (study_results.h) as a standalone SVG picture. Throws as recorded_table.
 std::string recorded_chart(const std::filesystem::path& record, const std::string& name);
 
 }  // namespace roformer

@@ -95,7 +95,7 @@ class Merger {
     return place;
   }
 
-  // Why the run does not belong into the table; "" where it does.
+  // Why the run does not belong in the table; "" where it does.
   std::string reason_against(const ProtocolRecord& record, const Run& run,
                              const Place& place) const {
     std::vector<std::string> reasons;

@@ -22,7 +22,6 @@
 #include "experiments/study_table.h"
 #include "experiments/training_run.h"
 #include "experiments/trainings.h"
-#include "experiments/trials.h"
 #include "training/run_directory.h"
 
 namespace roformer {

@@ -14,7 +14,6 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "experiments/difference_table.h"
-#include "experiments/metric.h"
 #include "experiments/study_rows.h"
 #include "experiments/study_table.h"
 #include "report/html.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -40,7 +39,7 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
-// Whether a figure belongs into the table: some run has it, or none is finished yet. A validation
+// Whether a figure belongs in the table: some run has it, or none is finished yet. A validation
 // halfway, for instance, may be missing.
 bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
   const Column column = metric_column(metric);
@@ -77,13 +76,6 @@ std::vector<Column> metric_columns(const StudySettings& study, const std::vector
   for (const std::string& name : names) columns.push_back(metric_column_of(study, rows, name));
   shorten_shares(columns);
   return columns;
-}
-
-// "left" for position.shaw.left; CSV and JSON name the whole key.
-Column key_column(const std::string& key) {
-  std::string title = key.substr(key.rfind('.') + 1);
-  std::ranges::replace(title, '_', ' ');
-  return words_column(title, key);
 }
 
 // "MRPC (F1)" for mrpc of glue.task; the value itself for other axes.
@@ -245,6 +237,12 @@ std::string fact_of(const nlohmann::json& record, const std::string& pointer) {
 
 Column words_column(const std::string& title, const std::string& key) {
   return {.title = title, .key = key, .alignment = Column::Alignment::left};
+}
+
+Column key_column(const std::string& key) {
+  std::string title = key.substr(key.rfind('.') + 1);
+  std::ranges::replace(title, '_', ' ');
+  return words_column(title, key);
 }
 
 Cell mean_cell(const std::vector<double>& values) {

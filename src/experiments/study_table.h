@@ -1,7 +1,6 @@
 // The tables of a study that are made from its rows alone.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,8 @@ enum class TableUse {
 
 // A column of words.
 Column words_column(const std::string& title, const std::string& key = "");
+// The column of a key: titled "left" for position.shaw.left; CSV and JSON name the whole key.
+Column key_column(const std::string& key);
 // Nothing, one figure, or the mean of several with its deviation.
 Cell mean_cell(const std::vector<double>& values);
 

@@ -85,7 +85,7 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   }
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == kSeedAxis && axis.values.size() > 1) {
-      // The rows of a protocol have as many as were made.
+      // The rows of a protocol have different numbers of seeds.
       text += study.version > 0
                   ? std::string(" Mean ± standard deviation over the seeds of a row.")
                   : fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());

@@ -11,8 +11,6 @@
 #include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hexadecimal.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -37,6 +35,11 @@ nlohmann::json read_run_json(const fs::path& folder) {
   return fs::exists(file, error) ? read_checksummed_json(file) : nlohmann::json();
 }
 
+// "training.steps 600 -> 800"
+std::string change_of(const Key& key, const Settings& stored, const Settings& wanted) {
+  return fmt::format("{} {} -> {}", key.name, key.get(stored), key.get(wanted));
+}
+
 // Compares fingerprints where both sides have them, so that moved data count as the same; else the
 // folders.
 std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
@@ -46,9 +49,7 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
       recorded_text(record, "/data/fingerprint").empty() ? nlohmann::json() : data_today(wanted);
   if (now.is_null()) {
     const Key& key = *find_key("data.directory");
-    if (key.get(stored) != key.get(wanted)) {
-      changes.push_back(fmt::format("{} {} -> {}", key.name, key.get(stored), key.get(wanted)));
-    }
+    if (key.get(stored) != key.get(wanted)) changes.push_back(change_of(key, stored, wanted));
     return changes;
   }
   for (const DataDifference& fact : data_differences(recorded_data(record), now)) {
@@ -71,7 +72,7 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
     if (!key.is_compared() || is_idle(key, stored, wanted)) continue;
-    changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(wanted)));
+    changes.push_back(change_of(key, stored, wanted));
   }
   const std::vector<std::string> data = data_changes(record, stored, wanted);
   changes.insert(changes.end(), data.begin(), data.end());
@@ -156,7 +157,7 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
   for (const std::string& name : diff(stored, run.settings)) {
     const Key& key = *find_key(name);
     if (!key.may_change() || may_change_when_resumed(key, stored)) continue;
-    changes.push_back(fmt::format("{} {} -> {}", name, key.get(stored), key.get(run.settings)));
+    changes.push_back(change_of(key, stored, run.settings));
   }
 }
 

@@ -1,4 +1,4 @@
-// The trainings of a study, or of its tuning. Several processes on one or many machines may share
+// The trainings of a study and of its tuning. Several processes on one or many machines may share
 // the study's folder: each takes every n-th run (its shard), each run is made by one process, and
 // it is evaluated as soon as it is trained.
 #pragma once
@@ -11,6 +11,7 @@
 #include "base/launch.h"
 #include "experiments/declaration/study_settings.h"
 #include "experiments/job_runner.h"
+#include "experiments/recorded_trials.h"
 #include "experiments/run_result.h"
 
 namespace roformer {
@@ -44,5 +45,33 @@ struct Trainings {
 
 // Makes the runs that are missing. Throws Error (usage) as run_study does.
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options);
+
+// --- Trials of the tuning ---
+
+// A record may hold trials already (tune.record); `recorded` are these. Whether the record's result
+// is used: only where no finished trial is here.
+bool is_taken(const StudyRun& trial, const RecordedTrials& recorded);
+
+// The results of all runs of StudyTuning::study so far.
+std::vector<RunResult> trial_results(const StudySettings& trials, const RecordedTrials& recorded);
+
+// Makes the trials that are neither done nor recorded. Throws Error (usage) as run_study does.
+Trainings run_trials(const StudySettings& trials, const RecordedTrials& recorded,
+                     const TrainingOptions& options);
+
+// --- Runs of a protocol (study.version) ---
+//
+// A command shows the runs that its flags ask for, which are made now, and those that earlier
+// commands made, so that the tables grow and no row is made twice. A run that was interrupted or
+// failed keeps its place, because a mean over the seeds that succeeded is not the mean over all.
+
+// The study with the trials of each choice whose trials are all asked for, finished or recorded,
+// and with the runs that these choose for. Warns about existing runs that are dropped because some
+// of their trials are missing. Other studies, and those without tuning, stay as they are.
+StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTrials& recorded);
+
+// After the choices are made: the runs that are asked for, finished or begun. Studies that are no
+// protocol stay as they are.
+StudySettings with_runs_at_hand(const StudySettings& study);
 
 }  // namespace roformer

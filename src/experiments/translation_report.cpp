@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "experiments/difference_table.h"
 #include "experiments/study_table.h"

@@ -67,9 +67,8 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
       return choice;
     }
   }
-  const StudyRow& best = **std::min_element(
-      tried.begin(), tried.end(),
-      [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
+  const StudyRow& best = **std::ranges::min_element(
+      tried, [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
   if (std::isnan(best.value(tuning.study->metric))) {
     const bool finished = std::ranges::any_of(best.runs, &RunResult::finished);
     choice.reason = finished ? "no training of its tuning has a figure " + tuning.study->metric
@@ -89,7 +88,7 @@ std::size_t combination_of(const StudyTuning& tuning, const std::vector<std::str
   for (std::size_t i = 0; i < tuning.keys.size(); ++i) {
     const std::vector<std::string>& all = axis_named(tuning.study->axes, tuning.keys[i]).values;
     index = index * all.size() +
-            static_cast<std::size_t>(std::find(all.begin(), all.end(), values[i]) - all.begin());
+            static_cast<std::size_t>(std::ranges::find(all, values[i]) - all.begin());
   }
   return index;
 }
@@ -140,23 +139,16 @@ StudySettings with_choices(const StudySettings& study, const TuningResults& resu
 
 Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
   const Column metric = metric_column(tuning.study->metric);
-  const auto short_name = [](const std::string& key) {
-    std::string name = key.substr(key.rfind('.') + 1);
-    std::replace(name.begin(), name.end(), '_', ' ');
-    return name;
-  };
   std::vector<Column> columns;
-  for (const std::string& key : tuning.per) {
-    columns.push_back(words_column(short_name(key), key));
-  }
+  for (const std::string& key : tuning.per) columns.push_back(key_column(key));
   if (columns.empty()) columns.push_back(words_column("for"));
   std::vector<std::vector<std::string>> tried;
   for (const StudyRow& row : results.rows) {
     std::vector<std::string> values = labels_from(row, tuning.per.size());
-    if (std::find(tried.begin(), tried.end(), values) != tried.end()) continue;
+    if (std::ranges::find(tried, values) != tried.end()) continue;
     std::string title;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      title += (i == 0 ? "" : ", ") + short_name(tuning.keys[i]) + " " + values[i];
+      title += (i == 0 ? "" : ", ") + key_column(tuning.keys[i]).title + " " + values[i];
     }
     columns.push_back({.title = title, .format = metric.format});
     tried.push_back(std::move(values));

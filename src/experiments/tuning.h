@@ -2,7 +2,6 @@
 // figure, and the settings of the study's runs with these values.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

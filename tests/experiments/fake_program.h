@@ -1,4 +1,4 @@
-// A study of results/fake_study.h with a shell script that stands for `roformer train CONFIG`: it
+// A study of fake_study.h with a shell script that stands for `roformer train CONFIG`: it
 // writes the files of a run without training anything. What it does depends on the run's name:
 // `t5` fails, `deberta` diverges, `alibi` trains until it is told to stop and can be resumed, the
 // others finish.

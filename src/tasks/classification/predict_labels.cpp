@@ -71,7 +71,7 @@ std::string row_of(const GlueSettings& settings, const TextLine& line,
 void predict_texts(const TrainedClassifier& trained, const PredictionRequest& request) {
   const GlueSettings& settings = trained.settings.glue;
   LineReader reader(request.file, LineReader::kAnyLength);
-  const GlueTextColumns columns = glue_text_columns(settings.task);
+  const GlueTaskFacts& columns = glue_task_facts(settings.task);
   const TextLineOptions lines{.pairs = glue_task_facts(settings.task).pairs,
                               .first = columns.first,
                               .second = columns.second,
