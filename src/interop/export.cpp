@@ -122,28 +122,30 @@ class Exporter {
   // features in another order.
   at::Tensor in_their_order(const FolderWeight& weight, at::Tensor value) const {
     const ModelSettings& model = settings_.model;
-    if (weight.order != WeightOrder::plain) {
+    const Size rows = weight.shape.rows;
+    if (family_.rotates_halves && weight.layer >= 0) {
       const RopeSettings rope = rotation_of(weight.layer);
       const std::int64_t head = model.features_of_head();
-      const std::int64_t rotated = weight.shape.rows == Size::head ? 1
-                                   : weight.shape.rows == Size::heads
-                                       ? model.heads + model.heads_of_keys()
-                                       : 2 * model.heads;
-      if (rope.layout == RotaryLayout::interleaved) {
-        value = neighbours_to_halves(value, rotated, head, rotary_width(rope.fraction, head));
+      const std::int64_t blocks = rows == Size::head    ? 1
+                                  : rows == Size::heads ? model.heads + model.heads_of_keys()
+                                  : rows == Size::three_heads || rows == Size::by_head
+                                      ? 2 * model.heads
+                                      : 0;
+      if (rope.layout == RotaryLayout::interleaved && blocks > 0) {
+        value = neighbours_to_halves(value, blocks, head, rotary_width(rope.fraction, head));
       }
-      if (weight.order == WeightOrder::per_head) value = heads_together(value, model.heads);
     }
+    if (rows == Size::by_head) value = heads_together(value, model.heads);
     const SinusoidalLayout layout = settings_.position.of<SinusoidalSettings>().layout;
     if (translates() && layout != SinusoidalLayout::concat) {
-      if (weight.shape.rows == Size::width) value = turns_to_halves(value, 0);
+      if (rows == Size::width) value = turns_to_halves(value, 0);
       if (weight.shape.columns == Size::width) value = turns_to_halves(value, 1);
     }
     return value;
   }
 
   void add(const WeightGroup& group) {
-    for (const FolderWeight& names : expand_weights(group.rows, settings_, rows_)) {
+    for (const FolderWeight& names : expand_weights(group, settings_, rows_)) {
       const at::Tensor value =
           in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
       std::int64_t row = 0;

@@ -49,6 +49,49 @@ const Family* nearest_family(const Settings& settings) {
 
 }  // namespace
 
+void expect_plain_attention(const Settings& settings, Wishes& wishes) {
+  const AttentionSettings& attention = settings.attention;
+  wishes.expect(attention.kernel == AttentionKernel::softmax,
+                "attention is a softmax (attention.kernel softmax)");
+  wishes.expect(attention.log_n == LogNScaling::none,
+                "scores are not scaled with the length (attention.log_n none)");
+  wishes.expect(attention.layers.empty(), "all layers have the same attention (attention.layers)");
+  wishes.expect(attention.window == 0, "no layer has a window (attention.window 0)");
+}
+
+void expect_plain_embedding(const ModelSettings& model, Wishes& wishes) {
+  wishes.expect(model.embedding_width == 0 || model.embedding_width == model.width,
+                "no projection follows the embedding (model.embedding_width 0)");
+  wishes.expect(model.token_types == 0, "there are no token types (model.token_types 0)");
+}
+
+void expect_older_blocks(const ModelSettings& model, Wishes& wishes) {
+  wishes.expect(model.norm_kind == NormKind::layer_norm,
+                "norms are LayerNorm (model.norm_kind layer_norm)");
+  wishes.expect(!is_gated(model.activation),
+                "the feed-forward part has no gate (model.activation)");
+  wishes.expect(model.bias, "linear layers and norms have biases (model.bias true)");
+  expect_plain_heads(model, wishes);
+  wishes.expect(!model.parallel_residual,
+                "attention comes before the feed-forward part (model.parallel_residual false)");
+  wishes.expect(!model.embedding_norm && model.first_norm,
+                "norms are where every pre-norm layer has them (model.embedding_norm false, "
+                "model.first_norm true)");
+  wishes.expect(model.head == LanguageHeadKind::bert,
+                "the language head is BERT's (model.head bert)");
+  wishes.expect(model.tie_output,
+                "the language head shares the token table (model.tie_output true)");
+}
+
+void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
+  wishes.expect(model.heads_of_keys() == model.heads,
+                "each head has its own keys and values (model.key_value_heads 0)");
+  wishes.expect(model.features_of_head() * model.heads == model.width,
+                "all heads together have the width (model.head_width 0)");
+  wishes.expect(!model.query_key_norm,
+                "queries and keys have no norm (model.query_key_norm false)");
+}
+
 const Family& exported_family(const Settings& settings) {
   const Family* const family = nearest_family(settings);
   if (family == nullptr) refuse_positions(settings);

@@ -22,17 +22,6 @@ enum class FamilyKind {
   translator,  // encoder and decoder, with two tokenizers
 };
 
-// A tensor that repeats another one, or stands in its place: an output that is the table of tokens.
-struct Twin {
-  std::string_view name, of;  // theirs
-  std::string_view ours;      // the parameter of `of`
-};
-
-struct WeightGroup {
-  std::vector<WeightRow> rows;
-  std::vector<Twin> twins = {};
-};
-
 // Stored tables of sines and cosines, which are no parameters here.
 struct StoredSinusoids {
   std::vector<std::string_view> names = {};
@@ -91,6 +80,7 @@ struct Family {
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers of older releases
   std::vector<std::string_view> inside = {};  // a tensor of these beginnings must be understood
+  bool rotates_halves = false;  // queries and keys are rotated by halves, not by neighbours
   // Both heads begin with the same layers, so that a folder has one of them.
   bool one_head = false;
   bool always_tied = false;  // the language head's last layer is the table of tokens

@@ -75,11 +75,12 @@ class FolderReader {
   FolderConfig config_;
   const Family& family_;
   FolderWeights weights_;
-  std::set<std::string> rows_of_map_;  // tensors that are parameters themselves, not twins
+  std::set<std::string> rows_of_map_;        // tensors that are parameters themselves, not twins
+  std::map<std::string, std::string> ours_;  // parameters that were taken, by their names
   PretrainedModel result_;
 
   std::vector<FolderWeight> expand(const WeightGroup& group) const {
-    return expand_weights(group.rows, config_.settings, config_.rows);
+    return expand_weights(group, config_.settings, config_.rows);
   }
 
   bool is_twin(const Twin& twin, const std::string& of) const {
@@ -109,18 +110,20 @@ class FolderReader {
         parts.push_back(weights_.take(stored_name(part.theirs, group), part.shape));
       }
       const at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
-      result_.tensors[weight.ours] = weight.order == WeightOrder::per_head
+      result_.tensors[weight.ours] = weight.shape.rows == Size::by_head
                                          ? heads_apart(whole, result_.settings.model.heads)
                                          : whole;
+      ours_[weight.parts.front().theirs] = weight.ours;
     }
     for (const Twin& twin : group.twins) check_twin(twin);
   }
 
   void check_twin(const Twin& twin) {
-    const auto found = result_.tensors.find(std::string(twin.ours));
-    if (found == result_.tensors.end() || !is_twin(twin, std::string(twin.of))) return;
     const std::string name(twin.name);
-    if (at::equal(weights_.take(name, found->second.sizes().vec()), found->second)) return;
+    const auto found = ours_.find(std::string(twin.of));
+    if (found == ours_.end() || !is_twin(twin, found->first)) return;
+    const at::Tensor& value = result_.tensors.at(found->second);
+    if (at::equal(weights_.take(name, value.sizes().vec()), value)) return;
     throw_failure(weights_.location(), fmt::format("\"{}\" differs from \"{}\"", name, twin.of),
                   family_.always_tied
                       ? "this program's language head always shares the table of tokens"

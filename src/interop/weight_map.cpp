@@ -13,23 +13,16 @@ class WeightExpansion {
   WeightExpansion(const Settings& settings, const TableRows& tables)
       : settings_(settings), tables_(tables) {}
 
-  std::vector<FolderWeight> expand(const std::vector<WeightRow>& rows) {
-    for (std::size_t first = 0; first < rows.size();) {
-      std::size_t last = first + 1;
-      if (!is_layered(rows[first])) {
-        add(rows[first], -1);
-      } else {
-        // All rows of one stack follow each other; their weights are listed layer by layer.
-        while (last < rows.size() && is_layered(rows[last]) &&
-               in_decoder(rows[last]) == in_decoder(rows[first])) {
-          ++last;
-        }
-        for (std::int64_t layer = 0; layer < layers_of(rows[first]); ++layer) {
-          for (std::size_t i = first; i < last; ++i) add(rows[i], layer);
-        }
+  std::vector<FolderWeight> expand(const WeightGroup& group) {
+    for (const WeightRow& row : group.rows) add(row, "", "", -1);
+    for (const LayerRows& stack : group.layers) {
+      for (std::int64_t layer = 0; layer < layers_of(stack); ++layer) {
+        const std::string theirs = in_layer(stack.theirs, layer);
+        const std::string ours = in_layer(stack.ours, layer);
+        for (const WeightRow& row : stack.rows) add(row, theirs, ours, layer);
       }
-      first = last;
     }
+    for (const WeightRow& row : group.last) add(row, "", "", -1);
     return std::move(weights_);
   }
 
@@ -38,11 +31,10 @@ class WeightExpansion {
   const TableRows& tables_;
   std::vector<FolderWeight> weights_;
 
-  static bool is_layered(const WeightRow& row) { return row.ours.find("{}") != row.ours.npos; }
-  static bool in_decoder(const WeightRow& row) { return row.ours.starts_with("decoder."); }
-  std::int64_t layers_of(const WeightRow& row) const {
+  std::int64_t layers_of(const LayerRows& stack) const {
     const std::int64_t decoder = settings_.translation.decoder_layers;
-    return in_decoder(row) && decoder > 0 ? decoder : settings_.model.layers;
+    const bool decodes = stack.ours.starts_with("decoder.");
+    return decodes && decoder > 0 ? decoder : settings_.model.layers;
   }
 
   std::int64_t number(Size size, std::size_t part) const {
@@ -69,6 +61,7 @@ class WeightExpansion {
       case Size::heads:
         return (part == 0 ? model.heads : model.heads_of_keys()) * model.features_of_head();
       case Size::three_heads:
+      case Size::by_head:
         return 3 * model.heads * model.features_of_head();
       case Size::head:
         return model.features_of_head();
@@ -85,31 +78,28 @@ class WeightExpansion {
     return {number(shape.rows, part), number(shape.columns, 0)};
   }
 
-  void add(const WeightRow& row, std::int64_t layer) {
+  void add(const WeightRow& row, const std::string& theirs, const std::string& ours,
+           std::int64_t layer) {
     if (row.present != nullptr && !row.present(settings_, layer)) return;
+    const auto add_tensor = [&](std::string_view ending, const WeightShape& shape) {
+      FolderWeight weight{
+          .ours = (ours + std::string(row.ours)).append(ending), .shape = shape, .layer = layer};
+      for (const std::string& name : parts_of(theirs + std::string(row.theirs))) {
+        weight.parts.push_back(
+            {.theirs = name + std::string(ending), .shape = numbers(shape, weight.parts.size())});
+      }
+      weights_.push_back(std::move(weight));
+    };
     if (row.theirs.ends_with(".weight") || row.theirs.ends_with(".bias")) {
-      add_tensor(row, layer, "", row.shape);
+      add_tensor("", row.shape);
       return;
     }
-    add_tensor(row, layer, ".weight", row.shape);
+    add_tensor(".weight", row.shape);
     const ModelSettings& model = settings_.model;
-    const bool projects_queries = row.order != WeightOrder::plain;
+    const bool projects_queries = row.ours.ends_with("query_key_value");
     if (model.bias || (projects_queries && model.query_key_value_bias)) {
-      add_tensor(row, layer, ".bias", {.rows = row.shape.rows});
+      add_tensor(".bias", {.rows = row.shape.rows});
     }
-  }
-
-  void add_tensor(const WeightRow& row, std::int64_t layer, std::string_view ending,
-                  const WeightShape& shape) {
-    FolderWeight weight{.ours = in_layer(row.ours, layer).append(ending),
-                        .shape = shape,
-                        .order = row.order,
-                        .layer = layer};
-    for (const std::string& name : parts_of(in_layer(row.theirs, layer))) {
-      weight.parts.push_back(
-          {.theirs = name + std::string(ending), .shape = numbers(shape, weight.parts.size())});
-    }
-    weights_.push_back(std::move(weight));
   }
 
   static std::string in_layer(std::string_view name, std::int64_t layer) {
@@ -135,9 +125,13 @@ class WeightExpansion {
 
 }  // namespace
 
-std::vector<FolderWeight> expand_weights(const std::vector<WeightRow>& rows,
-                                         const Settings& settings, const TableRows& tables) {
-  return WeightExpansion(settings, tables).expand(rows);
+bool has_own_output(const Settings& settings, std::int64_t) {
+  return !settings.model.tie_output;
+}
+
+std::vector<FolderWeight> expand_weights(const WeightGroup& group, const Settings& settings,
+                                         const TableRows& tables) {
+  return WeightExpansion(settings, tables).expand(group);
 }
 
 }  // namespace roformer

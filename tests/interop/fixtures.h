@@ -57,7 +57,7 @@ struct Expected {
 inline std::vector<FolderWeight> weights_of(const PretrainedModel& model,
                                             const WeightGroup& group) {
   const std::int64_t rows = model.settings.model.vocabulary;
-  return expand_weights(group.rows, model.settings, {.vocabulary = rows});
+  return expand_weights(group, model.settings, {.vocabulary = rows});
 }
 
 // transformers' gradient of each tensor against the rows of ours that it is.
@@ -68,7 +68,7 @@ inline void compare_gradients(
                              const at::Tensor& wanted)>& compare) {
   for (const FolderWeight& weight : weights_of(model, group)) {
     at::Tensor gradient = parameters.find(weight.ours)->value.grad();
-    if (weight.order == WeightOrder::per_head) {
+    if (weight.shape.rows == Size::by_head) {
       gradient = heads_together(gradient, model.settings.model.heads);
     }
     std::int64_t row = 0;

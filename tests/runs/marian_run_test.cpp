@@ -46,7 +46,7 @@ TextTranslator open_text(const fs::path& run, std::vector<Override> overrides = 
 
 std::vector<FolderWeight> marian_weights(const Settings& settings, std::int64_t source,
                                          std::int64_t target) {
-  return expand_weights(family_named("marian").body.rows, settings,
+  return expand_weights(family_named("marian").body, settings,
                         {.vocabulary = source, .target = target, .decoder_table = target});
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "config/schemes/rope.h"
+#include "interop/expressible.h"
 
 namespace roformer {
 namespace {
@@ -122,20 +123,13 @@ void expect_causal(const Settings& settings, Wishes& wishes) {
   wishes.expect(model.norm == NormPlacement::pre, "norms come before (model.norm pre)");
   wishes.expect(model.head == LanguageHeadKind::linear,
                 "the language head is one projection (model.head linear)");
-  wishes.expect(model.embedding_width == 0 || model.embedding_width == model.width,
-                "no projection follows the embedding (model.embedding_width 0)");
-  wishes.expect(model.token_types == 0, "there are no token types (model.token_types 0)");
+  expect_plain_embedding(model, wishes);
   wishes.expect(!model.embedding_norm && model.first_norm,
                 "the first layer has its own norm and the embedding none "
                 "(model.embedding_norm false, model.first_norm true)");
   wishes.expect(model.embedding_scale == EmbeddingScale::none,
-                "the embedding is not scaled (model.embedding_scale none)");
-  wishes.expect(settings.attention.kernel == AttentionKernel::softmax,
-                "attention is a softmax (attention.kernel softmax)");
-  wishes.expect(settings.attention.log_n == LogNScaling::none,
-                "scores do not grow with the length (attention.log_n none)");
-  wishes.expect(settings.attention.window == 0, "there is no window (attention.window 0)");
-  wishes.expect(settings.attention.layers.empty(), "all layers attend alike (attention.layers {})");
+                "embeddings are not scaled (model.embedding_scale none)");
+  expect_plain_attention(settings, wishes);
   expect_rope(settings, wishes);
 }
 

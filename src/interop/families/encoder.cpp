@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/task_facts.h"
+#include "interop/expressible.h"
 
 namespace roformer {
 namespace {
@@ -48,41 +49,38 @@ std::vector<std::string> read_labels(const JsonFields& fields) {
 
 WeightGroup bert_body() {
   using enum Size;
-  const auto learned = [](const Settings& settings, std::int64_t) {
+  const Presence learned = [](const Settings& settings, std::int64_t) {
     return settings.position.scheme == "learned";
   };
-  const auto typed = [](const Settings& settings, std::int64_t) {
+  const Presence typed = [](const Settings& settings, std::int64_t) {
     return settings.model.token_types > 0;
   };
-  const auto narrow = [](const Settings& settings, std::int64_t) {
+  const Presence narrow = [](const Settings& settings, std::int64_t) {
     const std::int64_t width = settings.model.embedding_width;
     return width > 0 && width != settings.model.width;
   };
-  constexpr WeightOrder plain = WeightOrder::plain;
+  const WeightShape tokens = {vocabulary, embedding}, types = {token_types, embedding},
+                    places = {Size::positions, embedding};
   return {
-      .rows = {
-          {"embeddings.word_embeddings.weight", "embedding.tokens.weight", {vocabulary, embedding}},
-          {"embeddings.token_type_embeddings.weight",
-           "embedding.types.weight",
-           {token_types, embedding},
-           plain,
-           typed},
-          {"embeddings.position_embeddings.weight",
-           "position.table",
-           {positions, embedding},
-           plain,
-           learned},
-          {"embeddings.LayerNorm", "embedding.norm", {embedding}},
-          {"embeddings_project", "embedding.projection", {width, embedding}, plain, narrow},
-          {"encoder.layer.{}.attention.self.[query|key|value]",
-           "layers.{}.attention.query_key_value",
-           {heads, width}},
-          {"encoder.layer.{}.attention.output.dense", "layers.{}.attention.output", {width, heads}},
-          {"encoder.layer.{}.attention.output.LayerNorm", "layers.{}.attention.norm", {width}},
-          {"encoder.layer.{}.intermediate.dense", "layers.{}.feed_forward.inner", {inner, width}},
-          {"encoder.layer.{}.output.dense", "layers.{}.feed_forward.outer", {width, inner}},
-          {"encoder.layer.{}.output.LayerNorm", "layers.{}.feed_forward.norm", {width}},
-      }};
+      .rows =
+          {
+              {"embeddings.word_embeddings.weight", "embedding.tokens.weight", tokens},
+              {"embeddings.token_type_embeddings.weight", "embedding.types.weight", types, typed},
+              {"embeddings.position_embeddings.weight", "position.table", places, learned},
+              {"embeddings.LayerNorm", "embedding.norm", {embedding}},
+              {"embeddings_project", "embedding.projection", {width, embedding}, narrow},
+          },
+      .layers = {
+          {"encoder.layer.{}.",
+           "layers.{}.",
+           {
+               {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
+               {"attention.output.dense", "attention.output", {width, heads}},
+               {"attention.output.LayerNorm", "attention.norm", {width}},
+               {"intermediate.dense", "feed_forward.inner", {inner, width}},
+               {"output.dense", "feed_forward.outer", {width, inner}},
+               {"output.LayerNorm", "feed_forward.norm", {width}},
+           }}}};
 }
 
 WeightGroup bert_language_head() {
@@ -90,9 +88,8 @@ WeightGroup bert_language_head() {
   return {.rows = {{"cls.predictions.transform.dense", "head.dense", {embedding, width}},
                    {"cls.predictions.transform.LayerNorm", "head.norm", {embedding}},
                    {"cls.predictions.bias", "head.decoder.bias", {vocabulary}}},
-          .twins = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight",
-                     "embedding.tokens.weight"},
-                    {"cls.predictions.decoder.bias", "cls.predictions.bias", "head.decoder.bias"}}};
+          .twins = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"},
+                    {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
 }
 
 WeightGroup bert_pooler() {
@@ -202,46 +199,13 @@ void require_even_heads(const JsonFields& fields, const ModelSettings& model) {
   fields.refuse("num_attention_heads", "so many that a head has an even number of features");
 }
 
-void expect_older_blocks(const ModelSettings& model, Wishes& wishes) {
-  wishes.expect(model.norm_kind == NormKind::layer_norm,
-                "norms are LayerNorm (model.norm_kind layer_norm)");
-  wishes.expect(!is_gated(model.activation),
-                "the feed-forward part has no gate (model.activation)");
-  wishes.expect(model.bias, "linear layers and norms have biases (model.bias true)");
-  expect_plain_heads(model, wishes);
-  wishes.expect(!model.embedding_norm && model.first_norm,
-                "norms are where every pre-norm layer has them (model.embedding_norm false, "
-                "model.first_norm true)");
-  wishes.expect(model.head == LanguageHeadKind::bert,
-                "the language head is BERT's (model.head bert)");
-  wishes.expect(model.tie_output,
-                "the language head shares the token table (model.tie_output true)");
-}
-
-void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
-  wishes.expect(model.heads_of_keys() == model.heads,
-                "each head has its own keys and values (model.key_value_heads 0)");
-  wishes.expect(model.features_of_head() * model.heads == model.width,
-                "all heads together have the width (model.head_width 0)");
-  wishes.expect(!model.query_key_norm,
-                "queries and keys have no norm (model.query_key_norm false)");
-  wishes.expect(!model.parallel_residual,
-                "attention comes before the feed-forward part (model.parallel_residual false)");
-}
-
 void expect_bert_layers(const Settings& settings, Wishes& wishes) {
   wishes.expect(settings.model.norm == NormPlacement::post,
                 "layers are post-norm (model.norm post; ModernBERT is pre-norm with "
                 "model.embedding_norm true)");
+  expect_plain_attention(settings, wishes);
   wishes.expect(settings.model.embedding_scale == EmbeddingScale::none,
                 "embeddings are not scaled (model.embedding_scale none)");
-  wishes.expect(settings.attention.kernel == AttentionKernel::softmax,
-                "attention is a softmax (attention.kernel softmax)");
-  wishes.expect(settings.attention.log_n == LogNScaling::none,
-                "scores are not scaled with the length (attention.log_n none)");
-  wishes.expect(settings.attention.layers.empty(),
-                "all layers have the same attention (attention.layers)");
-  wishes.expect(settings.attention.window == 0, "no layer has a window (attention.window 0)");
   wishes.expect(!task_facts(settings.task).matches, "none is a matcher of texts");
   expect_older_blocks(settings.model, wishes);
 }

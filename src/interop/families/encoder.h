@@ -35,10 +35,6 @@ void read_classes(const JsonFields& fields, FolderConfig& config);
 void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config);
 void require_even_heads(const JsonFields& fields, const ModelSettings& model);
 
-// What a model must be to have the heads, or all blocks, of the models of 2017 to 2020 (BERT,
-// RoFormer, Marian).
-void expect_plain_heads(const ModelSettings& model, Wishes& wishes);
-void expect_older_blocks(const ModelSettings& model, Wishes& wishes);
 // What a model must be to have BERT's layers and heads.
 void expect_bert_layers(const Settings& settings, Wishes& wishes);
 // A classifier's head, and that it reads the first token's state; `title`: "BERT".

@@ -2,6 +2,7 @@
 // parallel, and rope on a part of each head. Field names and defaults: transformers'
 // configuration_gpt_neox.py.
 #include "config/schemes/rope.h"
+#include "interop/expressible.h"
 #include "interop/families/causal.h"
 #include "interop/families/list.h"
 
@@ -9,10 +10,6 @@ namespace roformer {
 
 Family gpt_neox_family() {
   using enum Size;
-  using enum WeightOrder;
-  const auto untied = [](const Settings& settings, std::int64_t) {
-    return !settings.model.tie_output;
-  };
   const auto rope = [](double RopeSettings::*member) {
     return [=](const ExportedConfig& c) { return c.settings.position.of<RopeSettings>().*member; };
   };
@@ -41,38 +38,36 @@ Family gpt_neox_family() {
                          config);
           },
       .prefix = "gpt_neox.",
-      .body = {{
-          {"embed_in.weight", "embedding.tokens.weight", {vocabulary, width}},
-          {"layers.{}.input_layernorm", "layers.{}.attention.norm", {width}},
-          {"layers.{}.post_attention_layernorm", "layers.{}.feed_forward.norm", {width}},
-          {"layers.{}.attention.query_key_value",
-           "layers.{}.attention.query_key_value",
-           {three_heads, width},
-           per_head},
-          {"layers.{}.attention.dense", "layers.{}.attention.output", {width, heads}},
-          {"layers.{}.mlp.dense_h_to_4h", "layers.{}.feed_forward.inner", {inner, width}},
-          {"layers.{}.mlp.dense_4h_to_h", "layers.{}.feed_forward.outer", {width, inner}},
-          {"final_layer_norm", "final_norm", {width}},
-      }},
-      .language_head =
-          {{{"embed_out.weight", "head.decoder.weight", {vocabulary, width}, plain, untied}},
-           {{"embed_out.weight", "embed_in.weight", "embedding.tokens.weight"}}},
+      .body = {.rows = {{"embed_in.weight", "embedding.tokens.weight", {vocabulary, width}}},
+               .layers = {{"layers.{}.",
+                           "layers.{}.",
+                           {
+                               {"input_layernorm", "attention.norm", {width}},
+                               {"post_attention_layernorm", "feed_forward.norm", {width}},
+                               {"attention.query_key_value",
+                                "attention.query_key_value",
+                                {by_head, width}},
+                               {"attention.dense", "attention.output", {width, heads}},
+                               {"mlp.dense_h_to_4h", "feed_forward.inner", {inner, width}},
+                               {"mlp.dense_4h_to_h", "feed_forward.outer", {width, inner}},
+                           }}},
+               .last = {{"final_layer_norm", "final_norm", {width}}}},
+      .language_head = {.rows = {{"embed_out.weight",
+                                  "head.decoder.weight",
+                                  {vocabulary, width},
+                                  has_own_output}},
+                        .twins = {{"embed_out.weight", "embed_in.weight"}}},
       // Masks and frequencies of releases before 2023.
       .ignored_endings = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
       .inside = {"layers.", "embed"},
+      .rotates_halves = true,
       .expect =
           [](const Settings& settings, Wishes& wishes) {
             const ModelSettings& model = settings.model;
             expect_causal(settings, wishes);
             wishes.expect(model.bias, "GPT-NeoX's layers have biases (model.bias true)");
             wishes.expect(!is_gated(model.activation), "GPT-NeoX has no gate (model.activation)");
-            wishes.expect(model.heads_of_keys() == model.heads,
-                          "GPT-NeoX's heads have their own keys and values "
-                          "(model.key_value_heads 0)");
-            wishes.expect(model.features_of_head() * model.heads == model.width,
-                          "GPT-NeoX's heads share the width (model.head_width 0)");
-            wishes.expect(!model.query_key_norm,
-                          "GPT-NeoX has no norm of queries (model.query_key_norm)");
+            expect_plain_heads(model, wishes);
           },
   };
 }

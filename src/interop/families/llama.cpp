@@ -75,12 +75,8 @@ void expect_llama(const Settings& settings, Wishes& wishes) {
 
 Family llama_like(const LlamaVariant& variant) {
   using enum Size;
-  using enum WeightOrder;
-  const auto normed = [](const Settings& settings, std::int64_t) {
+  const Presence normed = [](const Settings& settings, std::int64_t) {
     return settings.model.query_key_norm;
-  };
-  const auto untied = [](const Settings& settings, std::int64_t) {
-    return !settings.model.tie_output;
   };
   std::vector<ConfigField> own = {gate_field(),
                                   epsilon("rms_norm_eps", &ModelSettings::norm_epsilon, 1e-6),
@@ -116,34 +112,29 @@ Family llama_like(const LlamaVariant& variant) {
             parse_causal(family, fields, {}, config);
           },
       .prefix = "model.",
-      .body = {{
-          {"embed_tokens.weight", "embedding.tokens.weight", {vocabulary, width}},
-          {"layers.{}.input_layernorm", "layers.{}.attention.norm", {width}},
-          {"layers.{}.post_attention_layernorm", "layers.{}.feed_forward.norm", {width}},
-          {"layers.{}.self_attn.[q_proj|k_proj|v_proj]",
-           "layers.{}.attention.query_key_value",
-           {heads, width},
-           rotated},
-          {"layers.{}.self_attn.q_norm.weight",
-           "layers.{}.attention.query_norm.weight",
-           {head},
-           rotated,
-           normed},
-          {"layers.{}.self_attn.k_norm.weight",
-           "layers.{}.attention.key_norm.weight",
-           {head},
-           rotated,
-           normed},
-          {"layers.{}.self_attn.o_proj", "layers.{}.attention.output", {width, heads}},
-          {"layers.{}.mlp.[gate_proj|up_proj]", "layers.{}.feed_forward.inner", {inner, width}},
-          {"layers.{}.mlp.down_proj", "layers.{}.feed_forward.outer", {width, inner}},
-          {"norm", "final_norm", {width}},
-      }},
+      .body = {.rows = {{"embed_tokens.weight", "embedding.tokens.weight", {vocabulary, width}}},
+               .layers =
+                   {{"layers.{}.",
+                     "layers.{}.",
+                     {
+                         {"input_layernorm", "attention.norm", {width}},
+                         {"post_attention_layernorm", "feed_forward.norm", {width}},
+                         {"self_attn.[q_proj|k_proj|v_proj]",
+                          "attention.query_key_value",
+                          {heads, width}},
+                         {"self_attn.q_norm.weight", "attention.query_norm.weight", {head}, normed},
+                         {"self_attn.k_norm.weight", "attention.key_norm.weight", {head}, normed},
+                         {"self_attn.o_proj", "attention.output", {width, heads}},
+                         {"mlp.[gate_proj|up_proj]", "feed_forward.inner", {inner, width}},
+                         {"mlp.down_proj", "feed_forward.outer", {width, inner}},
+                     }}},
+               .last = {{"norm", "final_norm", {width}}}},
       .language_head =
-          {{{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, plain, untied}},
-           {{"lm_head.weight", "embed_tokens.weight", "embedding.tokens.weight"}}},
+          {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
+           .twins = {{"lm_head.weight", "embed_tokens.weight"}}},
       .ignored_endings = {".rotary_emb.inv_freq"},  // of releases before 2023
       .inside = {"layers.", "embed"},
+      .rotates_halves = true,
       .expect = expect_llama,
       .note =
           [](const Settings& settings, std::vector<std::string>& notes) {

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "config/schemes/sinusoidal.h"
-#include "interop/families/encoder.h"
+#include "interop/expressible.h"
 #include "interop/families/list.h"
 
 namespace roformer {
@@ -22,6 +22,12 @@ constexpr std::int64_t kStandardLength = 20;    // of generate(), where nothing 
 constexpr std::int64_t kStandardForcedEnd = 0;  // of MarianConfig
 constexpr double kMostRows = 1 << 24;
 constexpr double kMarianNormEpsilon = 1e-5;  // torch's; the configuration has no field for it
+
+std::vector<WeightRow> joined(std::initializer_list<std::vector<WeightRow>> lists) {
+  std::vector<WeightRow> rows;
+  for (const auto& list : lists) rows.insert(rows.end(), list.begin(), list.end());
+  return rows;
+}
 
 // A number that encoder and decoder share here.
 ConfigField of_encoder(std::string name, ModelCount member, std::int64_t standard,
@@ -276,19 +282,11 @@ void expect_marian(const Settings& settings, Wishes& wishes) {
   wishes.expect(model.norm == NormPlacement::post,
                 "it is post-norm, this translator is not (model.norm post)");
   expect_older_blocks(model, wishes);
-  wishes.expect(model.embedding_width == 0 || model.embedding_width == model.width,
-                "it has no projection after its embedding (model.embedding_width)");
-  wishes.expect(model.token_types == 0, "it has no token types (model.token_types 0)");
+  expect_plain_embedding(model, wishes);
   wishes.expect(translation.tie_output || !translation.tie_embeddings,
                 "it ties the output to the table where the table is shared "
                 "(translation.tie_output true)");
-  wishes.expect(settings.attention.kernel == AttentionKernel::softmax,
-                "it has softmax attention (attention.kernel softmax)");
-  wishes.expect(settings.attention.log_n == LogNScaling::none,
-                "it does not scale scores with the length (attention.log_n none)");
-  wishes.expect(settings.attention.layers.empty(),
-                "its layers have the same attention (attention.layers)");
-  wishes.expect(settings.attention.window == 0, "it has no window (attention.window 0)");
+  expect_plain_attention(settings, wishes);
 }
 
 void note_marian(const Settings& settings, std::vector<std::string>& notes) {
@@ -349,15 +347,30 @@ Json write_generation(const ExportedConfig& config) {
 
 Family marian_family() {
   using enum Size;
-  constexpr WeightOrder plain = WeightOrder::plain;
-  const auto shared = [](const Settings& settings, std::int64_t) {
+  const Presence shared = [](const Settings& settings, std::int64_t) {
     return settings.translation.tie_embeddings;
   };
-  const auto separate = [](const Settings& settings, std::int64_t) {
+  const Presence separate = [](const Settings& settings, std::int64_t) {
     return !settings.translation.tie_embeddings;
   };
-  const auto untied = [](const Settings& settings, std::int64_t) {
+  const Presence untied = [](const Settings& settings, std::int64_t) {
     return !settings.translation.tie_output;
+  };
+  const std::vector<WeightRow> self_attention = {
+      {"self_attn.[q_proj|k_proj|v_proj]", "attention.query_key_value", {heads, width}},
+      {"self_attn.out_proj", "attention.output", {width, heads}},
+      {"self_attn_layer_norm", "attention.norm", {width}},
+  };
+  const std::vector<WeightRow> cross_attention = {
+      {"encoder_attn.q_proj", "cross_attention.query", {heads, width}},
+      {"encoder_attn.[k_proj|v_proj]", "cross_attention.key_value", {heads, width}},
+      {"encoder_attn.out_proj", "cross_attention.output", {width, heads}},
+      {"encoder_attn_layer_norm", "cross_attention.norm", {width}},
+  };
+  const std::vector<WeightRow> feed_forward = {
+      {"fc1", "feed_forward.inner", {inner, width}},
+      {"fc2", "feed_forward.outer", {width, inner}},
+      {"final_layer_norm", "feed_forward.norm", {width}},
   };
   return {
       .type = "marian",
@@ -368,67 +381,24 @@ Family marian_family() {
       .parse = parse_marian,
       .prefix = "model.",
       .unprefixed = {"lm_head.weight"},
-      .body =
-          {{
-               {"shared.weight", "embedding.tokens.weight", {vocabulary, width}, plain, shared},
-               {"encoder.embed_tokens.weight",
-                "encoder.embedding.tokens.weight",
-                {vocabulary, width},
-                plain,
-                separate},
-               {"decoder.embed_tokens.weight",
-                "decoder.embedding.tokens.weight",
-                {decoder_table, width},
-                plain,
-                separate},
-               {"lm_head.weight", "output.weight", {target, width}, plain, untied},
-               {"encoder.layers.{}.self_attn.[q_proj|k_proj|v_proj]",
-                "encoder.layers.{}.attention.query_key_value",
-                {heads, width}},
-               {"encoder.layers.{}.self_attn.out_proj",
-                "encoder.layers.{}.attention.output",
-                {width, heads}},
-               {"encoder.layers.{}.self_attn_layer_norm",
-                "encoder.layers.{}.attention.norm",
-                {width}},
-               {"encoder.layers.{}.fc1", "encoder.layers.{}.feed_forward.inner", {inner, width}},
-               {"encoder.layers.{}.fc2", "encoder.layers.{}.feed_forward.outer", {width, inner}},
-               {"encoder.layers.{}.final_layer_norm",
-                "encoder.layers.{}.feed_forward.norm",
-                {width}},
-               {"decoder.layers.{}.self_attn.[q_proj|k_proj|v_proj]",
-                "decoder.layers.{}.attention.query_key_value",
-                {heads, width}},
-               {"decoder.layers.{}.self_attn.out_proj",
-                "decoder.layers.{}.attention.output",
-                {width, heads}},
-               {"decoder.layers.{}.self_attn_layer_norm",
-                "decoder.layers.{}.attention.norm",
-                {width}},
-               {"decoder.layers.{}.encoder_attn.q_proj",
-                "decoder.layers.{}.cross_attention.query",
-                {heads, width}},
-               {"decoder.layers.{}.encoder_attn.[k_proj|v_proj]",
-                "decoder.layers.{}.cross_attention.key_value",
-                {heads, width}},
-               {"decoder.layers.{}.encoder_attn.out_proj",
-                "decoder.layers.{}.cross_attention.output",
-                {width, heads}},
-               {"decoder.layers.{}.encoder_attn_layer_norm",
-                "decoder.layers.{}.cross_attention.norm",
-                {width}},
-               {"decoder.layers.{}.fc1", "decoder.layers.{}.feed_forward.inner", {inner, width}},
-               {"decoder.layers.{}.fc2", "decoder.layers.{}.feed_forward.outer", {width, inner}},
-               {"decoder.layers.{}.final_layer_norm",
-                "decoder.layers.{}.feed_forward.norm",
-                {width}},
-           },
-           {
-               {"encoder.embed_tokens.weight", "shared.weight", "embedding.tokens.weight"},
-               {"decoder.embed_tokens.weight", "shared.weight", "embedding.tokens.weight"},
-               {"lm_head.weight", "shared.weight", "embedding.tokens.weight"},
-               {"lm_head.weight", "decoder.embed_tokens.weight", "decoder.embedding.tokens.weight"},
-           }},
+      .body = {.rows = {{"shared.weight", "embedding.tokens.weight", {vocabulary, width}, shared},
+                        {"encoder.embed_tokens.weight",
+                         "encoder.embedding.tokens.weight",
+                         {vocabulary, width},
+                         separate},
+                        {"decoder.embed_tokens.weight",
+                         "decoder.embedding.tokens.weight",
+                         {decoder_table, width},
+                         separate},
+                        {"lm_head.weight", "output.weight", {target, width}, untied}},
+               .layers = {{"encoder.layers.{}.", "encoder.layers.{}.",
+                           joined({self_attention, feed_forward})},
+                          {"decoder.layers.{}.", "decoder.layers.{}.",
+                           joined({self_attention, cross_attention, feed_forward})}},
+               .twins = {{"encoder.embed_tokens.weight", "shared.weight"},
+                         {"decoder.embed_tokens.weight", "shared.weight"},
+                         {"lm_head.weight", "shared.weight"},
+                         {"lm_head.weight", "decoder.embed_tokens.weight"}}},
       .sinusoids = {{"encoder.embed_positions.weight", "decoder.embed_positions.weight"}, width},
       .inside = {""},
       .expect = expect_marian,

@@ -16,6 +16,7 @@
 #include "config/schemes/layers.h"
 #include "config/schemes/rope.h"
 #include "config/task_facts.h"
+#include "interop/expressible.h"
 #include "interop/families/encoder.h"
 #include "interop/families/list.h"
 #include "interop/rope_fields.h"
@@ -351,9 +352,9 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
                 "its queries have a bias only where all layers have (model.query_key_value_bias "
                 "false)");
   expect_plain_heads(model, wishes);
-  wishes.expect(model.embedding_width == 0 || model.embedding_width == model.width,
-                "it has no projection after its embedding (model.embedding_width 0)");
-  wishes.expect(model.token_types == 0, "it has no token types (model.token_types 0)");
+  wishes.expect(!model.parallel_residual,
+                "attention comes before the feed-forward part (model.parallel_residual false)");
+  expect_plain_embedding(model, wishes);
   wishes.expect(model.embedding_scale == EmbeddingScale::none,
                 "its embedding is not scaled (model.embedding_scale none)");
   wishes.expect(model.head == LanguageHeadKind::bert,
@@ -379,11 +380,7 @@ void note_modernbert(const Settings& settings, std::vector<std::string>& notes) 
 
 Family modernbert_family() {
   using enum Size;
-  using enum WeightOrder;
-  const auto own_norm = [](const Settings&, std::int64_t layer) { return layer > 0; };
-  const auto untied = [](const Settings& settings, std::int64_t) {
-    return !settings.model.tie_output;
-  };
+  const Presence not_first = [](const Settings&, std::int64_t layer) { return layer > 0; };
   return {
       .type = "modernbert",
       .title = "ModernBERT",
@@ -398,30 +395,32 @@ Family modernbert_family() {
       .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
                   FolderConfig& config) { parse_modernbert(family, fields, config); },
       .prefix = "model.",
-      .body = {{
-          {"embeddings.tok_embeddings.weight", "embedding.tokens.weight", {vocabulary, width}},
-          {"embeddings.norm", "embedding.norm", {width}},
-          {"layers.{}.attn_norm", "layers.{}.attention.norm", {width}, plain, own_norm},
-          {"layers.{}.attn.Wqkv",
-           "layers.{}.attention.query_key_value",
-           {three_heads, width},
-           rotated},
-          {"layers.{}.attn.Wo", "layers.{}.attention.output", {width, heads}},
-          {"layers.{}.mlp_norm", "layers.{}.feed_forward.norm", {width}},
-          {"layers.{}.mlp.Wi", "layers.{}.feed_forward.inner", {two_inner, width}},
-          {"layers.{}.mlp.Wo", "layers.{}.feed_forward.outer", {width, inner}},
-          {"final_norm", "final_norm", {width}},
-      }},
+      .body = {.rows = {{"embeddings.tok_embeddings.weight",
+                         "embedding.tokens.weight",
+                         {vocabulary, width}},
+                        {"embeddings.norm", "embedding.norm", {width}}},
+               .layers = {{"layers.{}.",
+                           "layers.{}.",
+                           {
+                               {"attn_norm", "attention.norm", {width}, not_first},
+                               {"attn.Wqkv", "attention.query_key_value", {three_heads, width}},
+                               {"attn.Wo", "attention.output", {width, heads}},
+                               {"mlp_norm", "feed_forward.norm", {width}},
+                               {"mlp.Wi", "feed_forward.inner", {two_inner, width}},
+                               {"mlp.Wo", "feed_forward.outer", {width, inner}},
+                           }}},
+               .last = {{"final_norm", "final_norm", {width}}}},
       .language_head =
-          {{{"head.dense", "head.dense", {width, width}},
-            {"head.norm", "head.norm", {width}},
-            {"decoder.bias", "head.decoder.bias", {vocabulary}},
-            {"decoder.weight", "head.decoder.weight", {vocabulary, width}, plain, untied}},
-           {{"decoder.weight", "embeddings.tok_embeddings.weight", "embedding.tokens.weight"}}},
+          {.rows = {{"head.dense", "head.dense", {width, width}},
+                    {"head.norm", "head.norm", {width}},
+                    {"decoder.bias", "head.decoder.bias", {vocabulary}},
+                    {"decoder.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
+           .twins = {{"decoder.weight", "embeddings.tok_embeddings.weight"}}},
       .classification_head = {{{"head.dense", "head.dense", {width, width}},
                                {"head.norm", "head.norm", {width}},
                                {"classifier", "classifier", {any, width}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
+      .rotates_halves = true,
       .one_head = true,
       .expect = expect_modernbert,
       // What its rotations, which have no table, are said to reach.
