@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the scripts of this folder: a stage is one line with what it came to and its time.
+# Sourced by the scripts of this folder: a stage is one line with its result and its time.
 #   begin_stage NAME            on a terminal the name shows while the stage runs
 #   end_stage RESULT            "NAME  RESULT  12.3 s"
 #   fail MESSAGE [HINT]         one clear line on standard error, then exit 1

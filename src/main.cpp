@@ -1,10 +1,8 @@
-// `roformer`: the subcommands that read no tensor, and the way to the others; everything else is
-// in cli/. It must not be linked with LibTorch (a test looks).
+// `roformer`: runs the subcommands that read no tensor and starts roformer-torch for the others. It
+// must not be linked with LibTorch (a test checks).
 #include "base/log.h"
 #include "base/process.h"
 #include "cli/command.h"
-#include "cli/commands.h"
-#include "cli/program.h"
 
 int main(int argc, char** argv) {
   using namespace roformer;
@@ -15,7 +13,7 @@ int main(int argc, char** argv) {
                                      {"score", add_score_command},
                                      {"tokenizer", add_tokenizer_command}},
                                     [argv] { continue_with_torch(argv); });
-  // It tells what a run will export as, which is known beside the tensors.
+  // `config check` tells what a run will export as, which only roformer-torch knows.
   program->get_subcommand("config")->get_subcommand("check")->callback(
       [argv] { continue_with_torch(argv); });
   return run_program(*program, argc, argv);

@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "cli/command.h"
-#include "cli/whole_program.h"
 
 int main(int argc, char** argv) {
   roformer::prepare_process();

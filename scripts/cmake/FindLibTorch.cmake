@@ -16,8 +16,7 @@ foreach(name c10 torch_cpu)
   mark_as_advanced(LIBTORCH_${name}_LIBRARY)
 endforeach()
 
-# What a copy of LibTorch needs beside its two libraries; the wheel keeps NVIDIA's in packages of their
-# own.
+# The other libraries that a copy of LibTorch needs; wheels have NVIDIA's in separate packages.
 file(GLOB LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_LIBRARY_DIR}/libgomp*.so*"
      "${_libtorch_root}/../nvidia/cu*/lib/libcupti.so.*" "${_libtorch_root}/../nvidia/cu*/lib/libcudart.so.*")
 list(APPEND LIBTORCH_RUNTIME_LIBRARIES "${LIBTORCH_c10_LIBRARY}" "${LIBTORCH_torch_cpu_LIBRARY}")
@@ -83,7 +82,7 @@ if(LibTorch_FOUND AND LIBTORCH_NCCL_INCLUDE_DIR AND LIBTORCH_CUDA_INCLUDE_DIR AN
     target_include_directories(LibTorch::cuda INTERFACE
       "${LIBTORCH_CUDA_INCLUDE_DIR}" "${LIBTORCH_NCCL_INCLUDE_DIR}")
     target_compile_definitions(LibTorch::cuda INTERFACE USE_DISTRIBUTED USE_C10D_NCCL USE_CUDA)
-    # What LibTorch's GPU half itself needs is looked for when it is opened.
+    # The libraries that LibTorch's GPU half needs are found when it is opened.
     target_link_options(LibTorch::cuda INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
     target_link_libraries(LibTorch::cuda INTERFACE
       "${LIBTORCH_torch_cuda_LIBRARY}" "${LIBTORCH_c10_cuda_LIBRARY}" LibTorch::cpu)

@@ -17,7 +17,7 @@ import time
 import torch
 from transformers import RoFormerConfig, RoFormerForSequenceClassification
 
-# As sst2_lengths in src/bench/classifier_benchmark.cpp.
+# As sst2_lengths in src/bench/random_training.cpp.
 LENGTHS = [3, 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8, 8, 9, 9, 10, 11, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22,
            24, 26, 29, 34, 42]
 

@@ -30,7 +30,7 @@ Attended attend_without(const AttendInputs& in, WithoutPositions what, const at:
                 with_scores);
 }
 
-// Whether its terms stay what they are when all tokens stand at one position.
+// Whether the scores stay the same when all tokens are at one position.
 bool counts_by_content(const AttendInputs& in) {
   if (in.scheme.capabilities().scores == ContentScores::none) return false;
   const auto scores = [&](WithoutPositions what) {

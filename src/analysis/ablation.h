@@ -1,6 +1,6 @@
-// The loss of a trained model when what one head, one layer or all layers know of positions is
-// switched off at evaluation. Nothing is trained anew: it tells what this model relies on, not what
-// it could do without.
+// The loss of a trained model when one head, one layer or all layers are evaluated without
+// positions. Nothing is trained again: the result says what this model relies on, not what a model
+// needs.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "analysis/attention_record.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 
 namespace roformer {
 
-// Which heads lose their positions; none: all of the layer, or of the model.
+// The heads that lose their positions; without a number, all of the layer or of the model.
 struct AblatedPart {
   std::optional<std::int64_t> layer, head;
 };
 
-// Attention without positions in the heads of a part, as position/one_position.h says; where the
-// scheme adds something to the embedding, queries and keys lose their means at each position, too.
-// A scheme with terms of content whose scores do not change by that counts positions by the
-// content: its heads are left with q.k alone.
+// Attention without positions in the heads of a part, as position/one_position.h defines it. If the
+// scheme adds something to the embedding, queries and keys also lose their means at each position.
+// A scheme with content terms whose scores this does not change counts positions by the content;
+// its heads then keep q.k alone.
 class PositionAblation : public AttentionObserver {
  public:
   // `means` of all layers, or empty: nothing is taken from queries and keys.
@@ -37,12 +37,11 @@ class PositionAblation : public AttentionObserver {
   std::span<const PositionMeans> means_;
 };
 
-// What that is for the hooks that a scheme has, in words: one line each; none where it has no
-// positions to switch off.
+// What the ablation does to each hook of the scheme, in words; empty where it has no positions.
 std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding,
                                            bool rotates);
 
-// The losses of texts: the sum of each row (or sentence), and the number of its targets.
+// For each text (row or sentence) the sum of its losses and the number of its targets.
 struct RowLosses {
   std::vector<double> sums;
   std::vector<std::int64_t> targets;
@@ -52,7 +51,7 @@ struct RowLosses {
 struct LossChange {
   double change = 0;
   double standard_error = 0;  // NaN for one row
-  double reach = 0;           // of Student's 95 % interval, to either side; likewise
+  double reach = 0;           // of Student's 95 % interval, to either side; NaN for one row
 };
 LossChange loss_change(const RowLosses& first, const RowLosses& second);
 

@@ -4,24 +4,65 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <numbers>
+#include <optional>
 #include <utility>
 
-#include "analysis/distance_bins.h"
-#include "analysis/position_moments.h"
-#include "analysis/ratio_sums.h"
-#include "attention/masked_softmax.h"
+#include "analysis/text_sums.h"
+#include "attention/explicit_scores.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "tensor/rotation.h"
 
 namespace roformer {
 namespace {
+
+// By the angle that one more position rotates each pair; undefined factors of tables do not matter.
+std::vector<double> wavelengths_of(const Rotation& rotation, const Positions& positions) {
+  std::vector<double> result;
+  const at::Tensor cosine = rotation.cosine.to(at::kDouble).cpu().contiguous();
+  const at::Tensor sine = rotation.sine.to(at::kDouble).cpu().contiguous();
+  const std::int64_t pairs = cosine.size(1);
+  for (std::int64_t p = 0; p < pairs; ++p) {
+    const auto angle = [&](std::int64_t row) {
+      return std::atan2(sine.const_data_ptr<double>()[row * pairs + p],
+                        cosine.const_data_ptr<double>()[row * pairs + p]);
+    };
+    const double steps =
+        positions.count() > 1 ? static_cast<double>(positions[1] - positions[0]) : 1;
+    const double per_token =
+        positions.count() > 1
+            ? std::abs(std::remainder(angle(1) - angle(0), 2 * std::numbers::pi)) / steps
+            : 0;
+    // In float32 the angle of a pair that is not rotated is as good as 0.
+    result.push_back(per_token > 1e-9 ? 2 * std::numbers::pi / per_token
+                                      : std::numeric_limits<double>::infinity());
+  }
+  return result;
+}
+
+// The two features of a pair, [B, H, L, 2].
+at::Tensor pair_of(const at::Tensor& x, const Rotation& rotation, std::int64_t pair) {
+  const bool interleaved = rotation.layout == RotaryLayout::interleaved;
+  const std::int64_t first = interleaved ? 2 * pair : pair;
+  const std::int64_t second = interleaved ? first + 1 : pair + rotation.width() / 2;
+  return at::stack({x.select(-1, first), x.select(-1, second)}, -1);
+}
+
+at::Tensor plus(const at::Tensor& sum, const at::Tensor& more) {
+  return sum.defined() ? sum + more : more;
+}
 
 const at::TensorOptions kDoubles = at::TensorOptions().dtype(at::kDouble);
 
@@ -34,6 +75,61 @@ void add_to(at::Tensor& sum, const at::Tensor& more) {
 }
 
 }  // namespace
+
+void FrequencyRecorder::add(const AttendInputs& in, std::int64_t sequences) {
+  if (in.scheme.capabilities().transform || in.scheme.capabilities().scores != ContentScores::none)
+    return;
+  const auto rotation = in.scheme.rotation(in.context, in.query.size(-1));
+  const std::int64_t count = std::min(sequences, in.query.size(0));
+  // A text of one token has no distances.
+  if (!rotation || count < 1 || in.query.size(2) < 2) return;
+  at::Tensor raw = in.query.narrow(0, 0, count);
+  if (in.attention.log_n != LogNScaling::none) {
+    raw = raw * log_n_factors(in.attention, in.context, raw.scalar_type());
+  }
+  const at::Tensor query = rotated(raw, rotation->query).to(at::kDouble);
+  const at::Tensor key = rotated(in.key.narrow(0, 0, count), rotation->key).to(at::kDouble);
+  const std::int64_t pairs = rotation->query.width() / 2, length = query.size(2);
+  const at::Tensor visible =
+      in.context.mask.defined()
+          ? in.context.mask.expand({1, 1, length, length})[0][0]
+          : at::ones({length, length}, at::TensorOptions().dtype(at::kBool).device(query.device()));
+  const at::Tensor keys = visible.sum(-1, true).clamp_min(1).to(at::kDouble);
+  const double scale = in.scheme.score_scale(query.size(-1));
+  const auto scores = [&](const at::Tensor& q, const at::Tensor& k) {
+    const at::Tensor s = at::where(visible, at::matmul(q, k.transpose(-2, -1)) * scale, 0.0);
+    return at::where(visible, s - s.sum(-1, true) / keys, 0.0);  // less the mean of each row
+  };
+  const at::Tensor all = scores(query, key);
+  const auto covariance = [&](const at::Tensor& part) {
+    return (part * all).sum(at::IntArrayRef({2, 3}));  // [B, H]
+  };
+  std::vector<at::Tensor> covariances, query_squares, key_squares;
+  at::Tensor rest = covariance(all);
+  for (std::int64_t p = 0; p < pairs; ++p) {
+    const at::Tensor q = pair_of(query, rotation->query, p), k = pair_of(key, rotation->key, p);
+    covariances.push_back(covariance(scores(q, k)));
+    rest = rest - covariances.back();
+    query_squares.push_back(q.square().sum(at::IntArrayRef({0, 2, 3})));
+    key_squares.push_back(k.square().sum(at::IntArrayRef({0, 2, 3})));
+  }
+  covariances.push_back(rest);
+  const at::Tensor of_texts = at::stack(covariances, 2);
+  shares_.add(of_texts, of_texts.sum(2, true));
+  query_squares_ = plus(query_squares_, at::stack(query_squares, 1));
+  key_squares_ = plus(key_squares_, at::stack(key_squares, 1));
+  tokens_ += static_cast<double>(count * length);
+  if (wavelengths_.empty()) wavelengths_ = wavelengths_of(rotation->key, in.context.keys);
+}
+
+std::optional<FrequencyUse> FrequencyRecorder::result() const {
+  if (tokens_ == 0) return std::nullopt;
+  return FrequencyUse{.wavelengths = wavelengths_,
+                      .query_norm = (query_squares_ / tokens_).sqrt(),
+                      .key_norm = (key_squares_ / tokens_).sqrt(),
+                      .variance_share = shares_.ratio(),
+                      .share_error = shares_.standard_error()};
+}
 
 struct AttentionRecorder::Layer {
   explicit Layer(std::int64_t length)
@@ -83,7 +179,7 @@ struct AttentionRecorder::Layer {
                                    ? mask.expand({1, 1, length, length})[0][0].cpu().to(at::kDouble)
                                    : at::ones({length, length}, kDoubles);
     const at::Tensor even = visible / visible.sum(-1, true).clamp_min(1);
-    // Of each text: [B, H, 2L - 1].
+    // For each text, [B, H, 2L - 1].
     const at::Tensor of_texts =
         by_distance_of(p.flatten(0, 1)).view({p.size(0), p.size(1), 2 * longest - 1});
     add_to(by_distance, of_texts.sum(0));
@@ -114,7 +210,7 @@ struct AttentionRecorder::Layer {
     const auto error = [&](const RatioSums& sums) {
       return sums.empty() ? nothing / 0.0 : sums.standard_error();
     };
-    // Weights that do not sum to 1 (stick-breaking's) are shared out as if they did.
+    // Weights that do not sum to 1 (stick-breaking's) are normalised.
     const at::Tensor total = by_distance.sum(1, true).clamp_min(1e-300);
     return {.length = longest,
             .by_distance = by_distance / total,
@@ -142,7 +238,7 @@ AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(op
     }
     std::sort(tokens->begin(), tokens->end());
   }
-  // Drawn in the order of the texts, neighbouring contents would be of the same ones.
+  // Without shuffling, neighbouring contents would come from the same texts.
   for (std::size_t i = 0; i < query_tokens_.size(); ++i) {
     order_.push_back(i);
     std::swap(order_.back(), order_[random.below(i + 1)]);
@@ -219,6 +315,46 @@ LayerRecord AttentionRecorder::layer(std::int64_t number) const {
   result.positions.query = result.positions.query.narrow(1, 0, longest);
   result.positions.key = result.positions.key.narrow(1, 0, longest);
   return result;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> distance_ranges(std::int64_t length) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  const auto side = [&](std::int64_t sign) {
+    for (std::int64_t first = 1, width = 1; first < length; first += width) {
+      width = first > 2 ? first - 1 : 1;
+      ranges.emplace_back(sign * first, sign * std::min(first + width - 1, length - 1));
+    }
+  };
+  side(-1);
+  std::reverse(ranges.begin(), ranges.end());
+  ranges.emplace_back(0, 0);
+  side(1);
+  return ranges;
+}
+
+std::vector<DistanceBin> distance_bins(const AttentionMasses& masses) {
+  const std::int64_t heads = masses.by_distance.size(0), centre = masses.length - 1;
+  const at::Tensor by_distance = masses.by_distance.contiguous();
+  const double* const mass = by_distance.const_data_ptr<double>();
+  const double* const uniform = masses.uniform.const_data_ptr<double>();
+  std::vector<DistanceBin> bins;
+  std::int64_t range = 0;
+  for (const auto& [first, last] : distance_ranges(masses.length)) {
+    const at::Tensor errors = masses.range_error.select(1, range++);
+    DistanceBin bin{
+        .first = first, .last = last, .mass = std::vector<double>(static_cast<std::size_t>(heads))};
+    for (std::int64_t h = 0; h < heads; ++h) {
+      bin.standard_error.push_back(errors[h].item<double>());
+    }
+    for (std::int64_t d = std::min(first, last); d <= std::max(first, last); ++d) {
+      bin.uniform += uniform[d + centre];
+      for (std::int64_t h = 0; h < heads; ++h) {
+        bin.mass[static_cast<std::size_t>(h)] += mass[h * (2 * centre + 1) + d + centre];
+      }
+    }
+    if (bin.uniform > 0) bins.push_back(std::move(bin));
+  }
+  return bins;
 }
 
 }  // namespace roformer

@@ -17,8 +17,8 @@
 namespace roformer {
 namespace {
 
-// A group's shares are without bias, however few contents it has; their errors come from how the
-// groups differ, so that there must be many.
+// A group's shares are unbiased, however few contents it has. Their errors come from the
+// differences between groups, so there must be many.
 constexpr std::int64_t kLeastContents = 4, kMostContents = 8;  // of a group
 constexpr std::int64_t kScoreNumbers = 1 << 23;      // of one query's content with a group's keys
 constexpr std::int64_t kFewest = 128, kMost = 1024;  // contents in all
@@ -31,8 +31,8 @@ std::int64_t heads_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.heads;
 }
 
-// How the contents of a stack are drawn: about as many as there are texts, between those bounds, in
-// groups of so many that scores of all pairs fit.
+// The number of contents drawn from a stack: about that of the texts, within these bounds, in
+// groups whose scores of all pairs fit into memory.
 struct ContentGroups {
   std::int64_t contents = 0, groups = 0;
 
@@ -178,7 +178,7 @@ class Explainer {
     }
   }
 
-  // Those of one stack say so.
+  // Lines that hold for one stack name it.
   void add_words(Explanation& result) const {
     for (const auto& one : analyses_) {
       for (const std::string& line : one->ablation) {
@@ -193,7 +193,7 @@ class Explainer {
     }
   }
 
-  // Without these parts; a stack that has none stays as it is.
+  // The change of the loss without these parts; a stack without a part stays as it is.
   LossChange without(const std::vector<std::optional<AblatedPart>>& parts) {
     std::vector<std::unique_ptr<PositionAblation>> ablations;
     std::vector<AttentionObserver*> observers;

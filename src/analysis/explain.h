@@ -1,6 +1,6 @@
-// Looks into the self-attention of a trained language model or translator on real text: what the
-// scores depend on, where the attention goes, which frequencies are used, and what the loss is
-// without positions. The computing; explain_report.h shows it.
+// Analyses the self-attention of a trained language model or translator on real text: what the
+// scores depend on, where the attention goes, which frequencies are used, and the loss without
+// positions. explain_report.h shows the results.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,8 @@
 
 namespace roformer {
 
-// Of an encoder-decoder the stack that a layer is of; empty where there is one stack only.
 struct ExplainedLayer {
-  std::string stack;
+  std::string stack;        // "encoder", "decoder"; empty where the model has one stack
   std::int64_t number = 0;  // in the stack
 
   std::string name() const;   // "3", "encoder 3"
@@ -41,7 +40,7 @@ struct LayerExplanation {
 };
 
 struct Explanation {
-  std::string texts;  // what it was measured on: "64 rows of 512 tokens"
+  std::string texts;                                    // "64 rows of 512 tokens"
   std::int64_t sequences = 0, length = 0, targets = 0;  // length: of the longest text
   double loss = 0, standard_error = 0;
   std::vector<std::string> ablation;  // what was switched off, in words
@@ -52,11 +51,11 @@ struct Explanation {
     LossChange without_positions;  // in all of its layers
   };
   std::vector<StackChange> stacks;       // of a model with several
-  std::vector<LayerExplanation> layers;  // of all stacks, one behind the other
+  std::vector<LayerExplanation> layers;  // of all stacks in order
 };
 
-// Throw Error: usage for linear attention, which makes no scores, and for texts longer than the
-// scheme has positions; failure for a split without as much text or without a target.
+// Throw Error: usage for linear attention, which computes no scores, and for texts longer than the
+// scheme has positions; failure for a split without enough text or without a target.
 Explanation explain(const TrainedModel& model, const Dataset& dataset,
                     const ExplainOptions& options);
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,

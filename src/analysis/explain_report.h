@@ -1,6 +1,5 @@
-// Explanations of one or two trained models as one HTML file and as tables: the showing of what
-// explain.h computes. Layers and heads are counted from 0, as in configurations and in the names of
-// parameters.
+// Explanations of one or two trained models as one HTML page and as tables. Layers and heads are
+// counted from 0, as in configurations and in the names of parameters.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +11,12 @@
 
 #include "analysis/explain.h"
 #include "analysis/position_pictures.h"
+#include "report/html.h"
 #include "report/table.h"
 
 namespace roformer {
 
-// What is drawn of a model's weights.
+// The parts of a model's weights that are drawn.
 struct TrainedPositions {
   struct Bias {
     std::string title;  // "layer 3", "encoder layer 3"; "the layers" (of the decoder) that share it
@@ -43,9 +43,9 @@ ExplainedRun explain_run(const std::string& name, const TrainedModel& model, con
 ExplainedRun explain_run(const std::string& name, const TrainedTranslator& translator,
                          const ParallelDataset& dataset, const ExplainOptions& options);
 
-// One row a head: shares of its scores, where it looks, what its positions are worth.
+// A row for each head: shares of its scores, where it looks, its loss without positions.
 Table head_table(const std::vector<ExplainedRun>& runs);
-// One row a head and distance or range of distances.
+// A row for each head and range of distances.
 Table distance_table(const std::vector<ExplainedRun>& runs);
 Table frequency_table(const std::vector<ExplainedRun>& runs);
 Table ablation_table(const std::vector<ExplainedRun>& runs);
@@ -53,12 +53,54 @@ Table bias_table(const std::vector<ExplainedRun>& runs);
 
 // True for a folder with an explanation in it and nothing else.
 bool holds_only_explanation(const std::filesystem::path& folder);
-// heads.csv, distances.csv, ablations.csv, and where there is something to write frequencies.csv
-// and biases.csv; report.html. Returns the names.
+// Writes report.html, heads.csv, distances.csv and, where they have rows, ablations.csv,
+// frequencies.csv and biases.csv. Returns the names.
 std::vector<std::string> write_explanations(const std::filesystem::path& folder,
                                             const std::vector<ExplainedRun>& runs,
                                             const std::string& footer);
 // The tables' rows, under the names of their files.
 nlohmann::ordered_json to_json(const std::vector<ExplainedRun>& runs);
+
+// what(layer, head)
+template <typename Do>
+void for_each_head(const ExplainedRun& run, Do what) {
+  for (const LayerExplanation& layer : run.explanation.layers) {
+    for (const HeadExplanation& head : layer.heads) what(layer, head);
+  }
+}
+
+// what(run, layer) and what(run, layer, head), run by run.
+template <typename Do>
+void for_each_layer(const std::vector<ExplainedRun>& runs, Do what) {
+  for (const ExplainedRun& run : runs) {
+    for (const LayerExplanation& layer : run.explanation.layers) what(run, layer);
+  }
+}
+template <typename Do>
+void for_each_head(const std::vector<ExplainedRun>& runs, Do what) {
+  for (const ExplainedRun& run : runs) {
+    for_each_head(run, [&](const LayerExplanation& layer, const HeadExplanation& head) {
+      what(run, layer, head);
+    });
+  }
+}
+
+// The sections of the page. Each shows all runs, and nothing where there is nothing to show.
+void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+// Shares of the scores' variance.
+void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+// Masses by distance and at known positions.
+void add_distances(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+// Biases and parameters as trained.
+void add_trained_positions(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs);
+
+// "rope: " before the titles of charts, where there are two runs.
+std::string prefix_of(const ExplainedRun& run, const std::vector<ExplainedRun>& runs);
+std::string title_of(const HeadExplanation& head);
+// "12.3 %", and "12.3 ± 0.4 %" where the error is known.
+std::string shown_share(double share);
+std::string shown_share(double share, double standard_error);
 
 }  // namespace roformer

@@ -2,10 +2,10 @@
 #include <ATen/TensorOperators.h>
 
 #include <cmath>
+#include <string_view>
 
-#include "analysis/distance_bins.h"
+#include "analysis/attention_record.h"
 #include "analysis/explain_report.h"
-#include "analysis/explained_heads.h"
 
 namespace roformer {
 namespace {
@@ -25,7 +25,7 @@ std::vector<Column> with_location(std::vector<Column> columns) {
   return all;
 }
 
-// Each figure with a column for its standard error behind it.
+// Each figure, followed by a column for its standard error.
 std::vector<Column> with_errors(const std::vector<Column>& columns) {
   std::vector<Column> all;
   for (const Column& column : columns) {
@@ -48,43 +48,35 @@ double at_head(const at::Tensor& values, std::int64_t head) {
 }  // namespace
 
 Table head_table(const std::vector<ExplainedRun>& runs) {
-  std::vector<Column> columns =
-      with_errors({figure("content_content", kShare), figure("content_position", kShare),
-                   figure("position_content", kShare), figure("position_position", kShare),
-                   figure("interaction", kShare), figure("of_positions", kShare), figure("entropy"),
-                   figure("own", kShare), figure("previous", kShare), figure("next", kShare),
-                   figure("first", kShare), figure("loss_without_positions", kLoss)});
+  std::vector<Column> figures;
+  for (const SharePart& part : kShareParts) figures.push_back(figure(part.key, kShare));
+  figures.push_back(figure("of_positions", kShare));
+  for (const MassFigure& mass : kMassFigures) {
+    const bool share = std::string_view(mass.key) != "entropy";
+    figures.push_back(share ? figure(mass.key, kShare) : figure(mass.key));
+  }
+  figures.push_back(figure("loss_without_positions", kLoss));
+  std::vector<Column> columns = with_errors(figures);
   columns.push_back(figure("score_deviation"));
   Table table(with_location(std::move(columns)));
   for_each_head(runs, [&](const ExplainedRun& run, const LayerExplanation& layer,
                           const HeadExplanation& head) {
     const ScoreShares& s = head.shares;
-    const AttentionMasses& m = layer.masses;
-    std::vector<Cell> row{run.name,
-                          layer_cell(head.layer),
-                          head.head,
-                          s.content_content,
-                          s.errors.content_content,
-                          s.content_position,
-                          s.errors.content_position,
-                          s.position_content,
-                          s.errors.position_content,
-                          s.position_position,
-                          s.errors.position_position,
-                          s.interaction,
-                          s.errors.interaction,
-                          s.of_positions(),
-                          s.errors.of_positions};
-    for (const at::Tensor* const values :
-         {&m.entropy, &m.entropy_error, &m.own, &m.own_error, &m.previous, &m.previous_error,
-          &m.next, &m.next_error, &m.first, &m.first_error}) {
-      row.push_back(at_head(*values, head.head));
+    std::vector<Cell> row{run.name, layer_cell(head.layer), head.head};
+    const auto add = [&](Cell value, Cell error) {
+      row.push_back(std::move(value));
+      row.push_back(std::move(error));
+    };
+    for (const SharePart& part : kShareParts) add(s.*part.share, s.errors.*part.error);
+    add(s.of_positions(), s.errors.of_positions);
+    for (const MassFigure& mass : kMassFigures) {
+      add(at_head(layer.masses.*mass.mean, head.head),
+          at_head(layer.masses.*mass.error, head.head));
     }
     if (run.explanation.ablated) {
-      row.push_back(head.without_positions.change);
-      row.push_back(head.without_positions.standard_error);
+      add(head.without_positions.change, head.without_positions.standard_error);
     } else {
-      row.insert(row.end(), 2, Cell{});
+      add({}, {});
     }
     row.push_back(s.deviation);
     table.add_row(std::move(row));

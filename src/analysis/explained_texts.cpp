@@ -9,15 +9,16 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/parallel_batches.h"
-#include "tasks/language_batches.h"
-#include "tasks/translator.h"
+#include "tasks/language/language_batches.h"
+#include "tasks/translation/translator.h"
+#include "tasks/untrained.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::int64_t kTokensAtATime = 2048;  // whose scores are in memory
 
-// The positions where all texts hold the same token, of batches of ids with their layouts.
+// Finds the positions where all texts hold the same token.
 class SameTokens {
  public:
   explicit SameTokens(std::int64_t longest)
@@ -49,7 +50,7 @@ class SameTokens {
   std::vector<bool> same_;
 };
 
-// What batches hold for one stack: `ids` and `layout` say where.
+// One stack's part of the batches; `ids` and `layout` are their members for it.
 template <typename Batch, typename Ids, typename Layout>
 ExplainedStack explained_stack(std::string name, const TransformerStack& stack,
                                const std::vector<Batch>& batches, Ids ids, Layout layout) {
@@ -76,7 +77,7 @@ class LossesOfTexts {
     result_.sums.resize(first_ + static_cast<std::size_t>(texts));
     result_.targets.resize(result_.sums.size());
   }
-  // Of the text with this number since begin().
+  // Adds a target's loss to the text with this number since begin().
   void add(std::int64_t text, double loss) {
     const std::size_t i = first_ + static_cast<std::size_t>(text);
     result_.sums[i] += loss;
@@ -126,7 +127,7 @@ RowLosses losses_of_rows(const LanguageModel& model, std::span<const LanguageBat
   return std::move(result).result();
 }
 
-// Pairs that a batch of a training could hold, spread evenly over the split.
+// Pairs that a training batch could contain, spread evenly over the split.
 std::vector<std::int64_t> chosen_pairs(const TrainedTranslator& trained,
                                        const ParallelDataset& dataset, Split split,
                                        std::int64_t count) {
@@ -136,8 +137,8 @@ std::vector<std::int64_t> chosen_pairs(const TrainedTranslator& trained,
   };
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < dataset.sentences(split); ++i) {
-    if (fits(Side::source, i, trained.translator->longest_source()) &&
-        fits(Side::target, i, trained.translator->longest_target())) {
+    if (fits(Side::source, i, trained.model->longest_source()) &&
+        fits(Side::target, i, trained.model->longest_target())) {
       all.push_back(i);
     }
   }
@@ -232,7 +233,7 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
                               to_string(options.split), trained.settings.data.length),
                   "another --split, or --data");
   }
-  const Translator& translator = *trained.translator;
+  const Translator& translator = *trained.model;
   std::vector<TranslationBatch> batches = read_pairs(dataset, split, pairs);
   const ExplainedStack encoder =
       explained_stack("encoder", translator.model().encoder(), batches,

@@ -1,6 +1,6 @@
-// A trained model and the texts that it is explained on: the stacks whose attention is looked into,
-// and the losses while somebody looks. What differs between a language model on rows of text and a
-// translator on pairs of sentences ends here.
+// A trained model with the texts that it is explained on: the stacks whose attention is observed,
+// and the losses under observation. Beyond this file, language models on rows of text and
+// translators on pairs of sentences are the same.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "analysis/ablation.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 #include "data/dataset.h"
 #include "data/parallel_dataset.h"
 #include "model/transformer_stack.h"
 #include "runs/trained_model.h"
+#include "tasks/language/language_model.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 
@@ -44,11 +46,11 @@ struct ExplainedTexts {
   std::function<RowLosses(std::span<AttentionObserver* const>)> losses;
 };
 
-// The model and the data must outlive what they return. Throw Error: usage for texts that are
-// longer than the scheme has positions, failure for a split without as much text.
+// The model and the data must outlive the result. Throw Error: usage for texts longer than the
+// scheme has positions, failure for a split without enough text.
 ExplainedTexts rows_of_text(const TrainedModel& trained, const Dataset& dataset,
                             const ExplainOptions& options);
-// Whole sentences, at most as long as those of the training. options.length is not asked.
+// Whole sentences, at most as long as those of the training; options.length has no effect.
 ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDataset& dataset,
                               const ExplainOptions& options);
 

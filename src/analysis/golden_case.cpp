@@ -11,8 +11,8 @@
 #include <cmath>
 #include <optional>
 
-#include "analysis/golden_setup.h"
-#include "analysis/pair_vectors.h"
+#include "analysis/golden_schemes.h"
+#include "analysis/reference_attention.h"
 #include "attention/attend.h"
 #include "attention/linear_attention.h"
 #include "attention/position_session.h"
@@ -20,11 +20,10 @@
 #include "config/schemes/cope.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/t5.h"
-#include "position/contextual_positions.h"
-#include "position/distance_buckets.h"
+#include "position/cope.h"
 #include "position/fope.h"
 #include "position/relative_index.h"
-#include "position/rope_scaling.h"
+#include "position/rope.h"
 #include "position/rotary_table.h"
 
 namespace roformer {
@@ -109,7 +108,7 @@ class Run {
   std::unique_ptr<PositionScheme> scheme_;
   AttentionContext context_;
   at::Tensor bias_, denominator_;
-  at::Tensor token_inputs_;  // of tokens, before they are remembered
+  at::Tensor token_inputs_;  // as computed, before cached_token_inputs()
   AttentionWeights weights_;
 
   at::Tensor leaf(const std::string& name, const at::Tensor& value) const {
@@ -172,7 +171,7 @@ class Run {
     output = attended.output;
   }
 
-  // Linear attention hides keys, for all queries alike; the rest of a mask must be causality.
+  // Linear attention can hide keys only from all queries alike, apart from causality.
   void split_mask() {
     if (!golden_.mask.defined()) return;
     const at::Tensor keys = golden_.mask.any(-2, /*keepdim=*/true);

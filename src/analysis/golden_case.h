@@ -1,5 +1,5 @@
-// Runs golden cases: the scheme and the attention of this program, in float64 and float32, against
-// what a case says they give.
+// Runs golden cases: compares this program's schemes and attention, in float64 and float32, with
+// the expected values of the case.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,7 @@ struct GoldenErrors {
 
 struct GoldenResult {
   std::string file;
-  std::string scheme;  // of this program; as the case says where there is none
+  std::string scheme;  // this program's name for it, or the case's where it is unknown
   GoldenErrors float64, float32;
   std::string problem;  // why the case could not be run, or what differs in shape
   bool passed() const;
@@ -36,7 +36,7 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
 std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder,
                                             at::Device device = at::kCPU);
 
-// What a case of scheme "table" expects under this name; throws Error for an unknown one.
+// The table of that name for a case of scheme "table"; throws Error for an unknown name.
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name);
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
-// Golden cases of positional schemes: files that hold inputs, parameters, and what a scheme makes
-// of them by its published definition, in float64. The format is section 15 of the specification
-// beside them (tests/position/golden). Reading only; golden_case runs them.
+// Reads golden cases of positional schemes: inputs, parameters and the results that a scheme's
+// published definition gives for them, in float64. The specification beside them
+// (tests/position/golden) defines the format in section 15. golden_case.h runs them.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,18 +1,51 @@
-// How the cases of each scheme are read: a function a scheme, in one file a family. For this folder
-// only; golden_setup.h is what others use.
+// From a golden case's words to this program's: settings, the model's shape, and which of the
+// case's parameters is which of the scheme's. The case files name schemes and options in their own
+// way, so the golden_*.cpp files map them, one function for each scheme. A scheme without such a
+// function is read with the names of the configuration and of checkpoints, so a new scheme needs
+// none.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "analysis/golden_file.h"
-#include "analysis/golden_setup.h"
 #include "base/fields.h"
+#include "config/attention_settings.h"
+#include "config/position_settings.h"
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
+#include "position/scheme.h"
 
 namespace roformer {
+
+struct GoldenSetup {
+  PositionSettings position;
+  AttentionSettings attention;
+  ModelShape shape;  // of one layer; type set by the caller
+  // The scheme's parameter by the case's name; `transposed` where the case multiplies from the
+  // other side (x W instead of x W^T).
+  struct Link {
+    std::string name;  // in the case
+    std::string parameter;
+    bool transposed = false;
+  };
+  std::vector<Link> links;
+  std::vector<std::string> parameters;  // of the case, used without a link
+  // The case gives as inputs what the layer's parameters would compute, and gives no parameters.
+  bool without_parameters = false;
+  double content_scale = 1;  // of x, before what the scheme adds to it
+  // For schemes with token inputs: [B, H, Lk, F] from the case's inputs.
+  std::function<at::Tensor(const GoldenArrays& inputs)> token_inputs;
+  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], where the case gives them
+  // For schemes whose constants the case gives: makes them from the case's tensors.
+  std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
+};
+
+// Throws Error where the case has options that are not known here.
+GoldenSetup golden_setup(const GoldenCase& golden);
 
 // The name that cases give a scheme, and the function that sets one up from the options (`config`
 // in index.json); an option that it does not ask for is unknown.
@@ -22,9 +55,8 @@ struct GoldenScheme {
 };
 using GoldenSchemes = std::vector<GoldenScheme>;
 
-GoldenSchemes golden_terms();      // tables, and terms that are added to tokens or scores
+GoldenSchemes golden_terms();      // tables, terms added to tokens or scores, gates of tokens
 GoldenSchemes golden_rotations();  // rotations of queries and keys, linear attention with them
-GoldenSchemes golden_gates();      // what depends on the tokens themselves
 
 // The length of a parameter of the case.
 std::int64_t rows(const GoldenCase& in, const char* name);
@@ -39,7 +71,7 @@ std::string in_layer(const char* name);
 // The sizes of a case that gives the layer's input x and projections of it.
 void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 
-// Constants that must be ALiBi's own, which schemes that have them do not take from outside.
+// Checks that the case's slopes are ALiBi's own: schemes that contain them take no others.
 void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out);
 
 }  // namespace roformer

@@ -1,18 +1,19 @@
-// Tables of golden cases: the small functions that the schemes are made of.
+// The tables of golden cases: the small functions that schemes are made of. A case names schemes.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "analysis/golden_case.h"
-#include "analysis/golden_setup.h"
-#include "attention/log_n.h"
+#include "analysis/golden_schemes.h"
+#include "attention/explicit_scores.h"
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -20,17 +21,14 @@
 #include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
 #include "position/alibi.h"
-#include "position/decay_bound.h"
-#include "position/distance_buckets.h"
-#include "position/dual_chunk.h"
 #include "position/fope.h"
 #include "position/fox.h"
 #include "position/none.h"
-#include "position/rope_scaling.h"
+#include "position/relative_index.h"
+#include "position/remapped_distances.h"
+#include "position/rope.h"
 #include "position/rotary_table.h"
-#include "position/self_extend.h"
-#include "position/sinusoid.h"
-#include "position/streaming.h"
+#include "position/sinusoidal.h"
 #include "position/xpos.h"
 
 namespace roformer {
@@ -131,23 +129,32 @@ at::Tensor mask(const GoldenCase& in, const std::string& name) {
   return result.unsqueeze(0).unsqueeze(0);
 }
 
-using Table = std::function<at::Tensor(const GoldenCase&)>;
+// All options of tables, each between blanks.
+constexpr std::string_view kOptions =
+    " L layers interval M D dim base heads factor train_len seq_len beta_fast"
+    " beta_slow fourier_dim floor_ratio attn_scale floor_scale decay_time_min"
+    " decay_time_max low_freq_factor gamma b buckets max_position span"
+    " high_freq_factor num_buckets windows group window sinks recent chunk local"
+    " max_distance bca_train_len attention_factor ";
 
-std::map<std::string, Table> make_tables() {
-  std::map<std::string, Table> all;
-  const auto add_frequencies = [&](const char* name, RopeScaling scaling) {
-    all[name] = [scaling](const GoldenCase& in) {
+using TableMaker = std::function<at::Tensor(const GoldenCase&)>;
+
+std::map<std::string, TableMaker> make_tables() {
+  std::map<std::string, TableMaker> all;
+  constexpr std::array<std::pair<const char*, RopeScaling>, 8> kScalings{
+      {{"default", RopeScaling::none},
+       {"linear", RopeScaling::linear},
+       {"ntk", RopeScaling::ntk},
+       {"dynamic", RopeScaling::dynamic_ntk},
+       {"yarn_code", RopeScaling::yarn},
+       {"yarn_paper", RopeScaling::yarn_paper},
+       {"llama3", RopeScaling::llama3},
+       {"ntk_mixed", RopeScaling::ntk_mixed}}};
+  for (const auto& [name, scaling] : kScalings) {
+    all[name] = [scaling = scaling](const GoldenCase& in) {
       return at::tensor(frequencies(in.config, scaling).frequencies, at::kDouble);
     };
-  };
-  add_frequencies("default", RopeScaling::none);
-  add_frequencies("linear", RopeScaling::linear);
-  add_frequencies("ntk", RopeScaling::ntk);
-  add_frequencies("dynamic", RopeScaling::dynamic_ntk);
-  add_frequencies("yarn_code", RopeScaling::yarn);
-  add_frequencies("yarn_paper", RopeScaling::yarn_paper);
-  add_frequencies("llama3", RopeScaling::llama3);
-  add_frequencies("ntk_mixed", RopeScaling::ntk_mixed);
+  }
   all["yarn_mscale"] = [](const GoldenCase& in) {
     return at::tensor({frequencies(in.config, RopeScaling::yarn).factor}, at::kDouble);
   };
@@ -286,48 +293,11 @@ std::map<std::string, Table> make_tables() {
 }  // namespace
 
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name) {
-  static const std::set<std::string> kOptions{"L",
-                                              "layers",
-                                              "interval",
-                                              "M",
-                                              "D",
-                                              "dim",
-                                              "base",
-                                              "heads",
-                                              "factor",
-                                              "train_len",
-                                              "seq_len",
-                                              "beta_fast",
-                                              "beta_slow",
-                                              "D",
-                                              "fourier_dim",
-                                              "floor_ratio",
-                                              "attn_scale",
-                                              "floor_scale",
-                                              "decay_time_min",
-                                              "decay_time_max",
-                                              "low_freq_factor",
-                                              "gamma",
-                                              "b",
-                                              "buckets",
-                                              "max_position",
-                                              "span",
-                                              "high_freq_factor",
-                                              "num_buckets",
-                                              "windows",
-                                              "group",
-                                              "window",
-                                              "sinks",
-                                              "recent",
-                                              "chunk",
-                                              "local",
-                                              "max_distance",
-                                              "bca_train_len",
-                                              "attention_factor"};
   for (const auto& [option, value] : golden.config.items()) {
-    if (!kOptions.contains(option)) throw_failure("", "unknown option " + option);
+    if (kOptions.find(" " + option + " ") == std::string_view::npos)
+      throw_failure("", "unknown option " + option);
   }
-  static const std::map<std::string, Table> kTables = make_tables();
+  static const std::map<std::string, TableMaker> kTables = make_tables();
   if (name == "causal" || name == "bca" || name.starts_with("window")) return mask(golden, name);
   const auto found = kTables.find(name);
   if (found == kTables.end()) throw_failure("", "unknown table " + name);

@@ -1,4 +1,4 @@
-#include "analysis/pair_vectors.h"
+#include "analysis/reference_attention.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -44,13 +44,10 @@
 #include "config/schemes/streaming.h"
 #include "config/schemes/transformer_xl.h"
 #include "position/alibi.h"
-#include "position/distance_buckets.h"
-#include "position/dual_chunk.h"
-#include "position/rerope.h"
+#include "position/relative_index.h"
+#include "position/remapped_distances.h"
 #include "position/rotary_table.h"
-#include "position/self_extend.h"
-#include "position/sinusoid.h"
-#include "position/streaming.h"
+#include "position/sinusoidal.h"
 
 namespace roformer {
 namespace {

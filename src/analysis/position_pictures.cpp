@@ -26,8 +26,7 @@ std::vector<std::vector<double>> rows_of(const at::Tensor& matrix) {
   return rows;
 }
 
-// Where all values lie on one side of zero, clear of it, colours around zero would hide how they
-// differ.
+// If all values have the same sign, colours around zero would hide their differences.
 HeatMap::Colours colours_of(const std::vector<std::vector<double>>& rows) {
   double least = INFINITY, greatest = -INFINITY;
   for (const std::vector<double>& row : rows) {

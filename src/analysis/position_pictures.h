@@ -1,5 +1,5 @@
-// Pictures of what a positional scheme adds: its biases, by distance where they depend on nothing
-// else, and its parameters as tables. Of a scheme as it starts or as training left it.
+// Pictures of a positional scheme, initialised or trained: its biases, by distance where they
+// depend on nothing else, and its parameters as maps.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +14,8 @@
 
 namespace roformer {
 
-// The bias of a layer's scheme where `length` tokens see each other, [H or 1, L, L] float64; with a
-// causal mask the future is NaN. Undefined: it has none.
+// The bias of a layer's scheme for `length` tokens, [H or 1, L, L] float64; with a causal mask the
+// future is NaN. Undefined where the scheme has no bias.
 struct PicturedBias {
   std::int64_t layer = 0;
   std::int64_t length = 0;  // L
@@ -40,8 +40,8 @@ struct BiasByDistance {
 };
 std::optional<BiasByDistance> bias_by_distance(const at::Tensor& bias);
 
-// A parameter as a picture, rows and columns averaged until they are few enough to see; a vector is
-// one row. Undefined or empty ones give nothing.
+// A parameter as a picture; neighbouring rows and columns are averaged until there are few enough
+// to see. A vector is one row. Nothing for undefined or empty tensors.
 std::optional<HeatMap> parameter_map(const std::string& name, const at::Tensor& values);
 
 }  // namespace roformer

@@ -19,8 +19,7 @@
 #include "base/random.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
-#include "position/decay_bound.h"
-#include "position/rope_scaling.h"
+#include "position/rope.h"
 #include "position/rotary_table.h"
 #include "report/chart.h"
 #include "report/html.h"
@@ -33,12 +32,7 @@ constexpr std::int64_t kDrawnBiasLength = 48;
 constexpr std::int64_t kScoreLength = 128;
 constexpr std::int64_t kSamples = 32;  // random queries and keys
 
-struct ScaledRope {
-  std::string name;
-  std::vector<double> frequencies;
-};
-
-// A scheme that is drawn, as it starts or as a run has trained it.
+// A scheme to draw, as it is initialised or as a run trained it.
 struct DrawnScheme {
   std::string name;
   const PositionScheme* scheme = nullptr;
@@ -46,7 +40,7 @@ struct DrawnScheme {
   std::int64_t width = 0, heads = 0, head_width = 0;
   std::int64_t score_length = kScoreLength;  // fewer where a run's table is shorter
   const LanguageModel* trained = nullptr;
-  std::unique_ptr<ParameterStore> parameters = nullptr;  // of one that was made to be drawn
+  std::unique_ptr<ParameterStore> parameters = nullptr;  // of a scheme made for the picture
   std::unique_ptr<PositionScheme> own = nullptr;
 };
 
@@ -71,64 +65,13 @@ class Plots {
     }
   }
 
-  void rope() {
-    report_.section("Rotary positions");
-    report_.paragraph(
-        "How fast scores can decay with the distance: the mean of |S_j| over j of the RoFormer "
-        "paper, section 3.4.3 and figure 2, for heads of " +
-        std::to_string(head_width()) + " features.");
-    const std::vector<ScaledRope> all = scalings();
-    std::vector<double> distances;
-    for (std::int64_t m = 0; m <= kDistances; ++m) distances.push_back(static_cast<double>(m));
-    LineChart decay{.title = "Relative upper bound of the score",
-                    .x = {.title = "distance", .unit = "tokens"},
-                    .y = {.title = "bound"},
-                    .markers = LineChart::Markers::never};
-    LineChart wavelengths{
-        .title = "Wavelength of each pair",
-        .subtitle =
-            "A pair whose wave is longer than the training never completes a rotation in it",
-        .x = {.title = "pair"},
-        .y = {.title = "wavelength", .unit = "tokens", .scale = Axis::Scale::logarithmic},
-        .markers = LineChart::Markers::never};
-    const std::size_t middle = all.front().frequencies.size() / 2;
-    LineChart cosine{.title = fmt::format("Cosine of pair {} against the position", middle),
-                     .x = {.title = "position", .unit = "tokens"},
-                     .y = {.title = "cosine"},
-                     .markers = LineChart::Markers::never};
-    for (const ScaledRope& scaled : all) {
-      decay.series.push_back(
-          {.name = scaled.name, .x = distances, .y = decay_bound(scaled.frequencies, distances)});
-      Series waves{.name = scaled.name}, rotations{.name = scaled.name};
-      for (std::size_t i = 0; i < scaled.frequencies.size(); ++i) {
-        if (scaled.frequencies[i] == 0) continue;  // a pair that never rotates
-        waves.x.push_back(static_cast<double>(i));
-        waves.y.push_back(2 * std::numbers::pi / scaled.frequencies[i]);
+  void frequencies() {
+    for (const DrawnScheme& drawn : drawn_) {
+      if (drawn.trained != nullptr) continue;
+      if (const auto picture = drawn.scheme->frequency_picture(drawn.head_width)) {
+        add_frequencies(*picture, drawn.head_width);
       }
-      for (std::int64_t m = 0; m <= 4 * original_length();
-           m += std::max<std::int64_t>(1, original_length() / 128)) {
-        rotations.x.push_back(static_cast<double>(m));
-        rotations.y.push_back(std::cos(static_cast<double>(m) * scaled.frequencies[middle]));
-      }
-      wavelengths.series.push_back(std::move(waves));
-      cosine.series.push_back(std::move(rotations));
     }
-    const auto horizontal = [&](double value, const char* label) {
-      wavelengths.references.push_back(
-          {.direction = ReferenceLine::Direction::horizontal, .value = value, .label = label});
-    };
-    const RopeSettings& rope = in_.settings.position.of<RopeSettings>();
-    const auto trained = static_cast<double>(original_length());
-    // llama3 keeps the waves below its lower line, stretches those above the upper one and blends
-    // between them.
-    const bool apart = rope.low_frequency_factor != 1;
-    horizontal(trained, apart ? "training length" : "training length, llama3's upper edge");
-    horizontal(trained / rope.high_frequency_factor, "llama3's lower edge");
-    if (apart) horizontal(trained / rope.low_frequency_factor, "llama3's upper edge");
-    cosine.references.push_back({.value = trained, .label = "training length"});
-    add(decay);
-    add(wavelengths);
-    add(cosine);
   }
 
   void biases() {
@@ -148,7 +91,7 @@ class Plots {
     }
   }
 
-  // Of runs: all that their schemes have learned.
+  // All that the schemes of runs have learned.
   void parameters() {
     for (const DrawnScheme& drawn : drawn_) {
       if (drawn.trained == nullptr) continue;
@@ -162,8 +105,8 @@ class Plots {
     }
   }
 
-  // Query and key are the same random vector with a random part of its own, so that they resemble
-  // each other; absolute schemes act on the embedding before them.
+  // Query and key share a random vector and add one each, so that they resemble each other;
+  // absolute schemes act on the embedding before them.
   void scores() {
     report_.section("Scores against the distance");
     report_.paragraph(
@@ -207,14 +150,57 @@ class Plots {
     return all;
   }
 
-  std::int64_t heads() const { return in_.settings.model.heads; }
-  std::int64_t head_width() const { return in_.settings.model.features_of_head(); }
-  std::int64_t original_length() const {
-    const std::int64_t given = in_.settings.position.of<RopeSettings>().original_length;
-    return given > 0 ? given : in_.settings.data.length;
-  }
   bool causal(const std::string& name) const {
     return in_.causal || find_position_facts(name)->causal_only;
+  }
+
+  void add_frequencies(const FrequencyPicture& picture, std::int64_t head_width) {
+    report_.section("Rotary positions");
+    report_.paragraph(
+        "How fast scores can decay with the distance: the mean of |S_j| over j of the RoFormer "
+        "paper, section 3.4.3 and figure 2, for heads of " +
+        std::to_string(head_width) + " features.");
+    std::vector<double> distances;
+    for (std::int64_t m = 0; m <= kDistances; ++m) distances.push_back(static_cast<double>(m));
+    LineChart decay{.title = "Relative upper bound of the score",
+                    .x = {.title = "distance", .unit = "tokens"},
+                    .y = {.title = "bound"},
+                    .markers = LineChart::Markers::never};
+    LineChart wavelengths{
+        .title = "Wavelength of each pair",
+        .subtitle =
+            "A pair whose wave is longer than the training never completes a rotation in it",
+        .x = {.title = "pair"},
+        .y = {.title = "wavelength", .unit = "tokens", .scale = Axis::Scale::logarithmic},
+        .markers = LineChart::Markers::never};
+    const std::size_t middle = picture.variants.front().frequencies.size() / 2;
+    LineChart cosine{.title = fmt::format("Cosine of pair {} against the position", middle),
+                     .x = {.title = "position", .unit = "tokens"},
+                     .y = {.title = "cosine"},
+                     .references = {{.value = static_cast<double>(picture.training_length),
+                                     .label = "training length"}},
+                     .markers = LineChart::Markers::never};
+    const std::int64_t step = std::max<std::int64_t>(1, picture.training_length / 128);
+    for (const auto& [name, frequencies] : picture.variants) {
+      decay.series.push_back(
+          {.name = name, .x = distances, .y = decay_bound(frequencies, distances)});
+      Series &waves = wavelengths.series.emplace_back(Series{.name = name}),
+             &rotations = cosine.series.emplace_back(Series{.name = name});
+      for (std::size_t i = 0; i < frequencies.size(); ++i) {
+        if (frequencies[i] == 0) continue;  // a pair that never rotates
+        waves.x.push_back(static_cast<double>(i));
+        waves.y.push_back(2 * std::numbers::pi / frequencies[i]);
+      }
+      for (std::int64_t m = 0; m <= 4 * picture.training_length; m += step) {
+        rotations.x.push_back(static_cast<double>(m));
+        rotations.y.push_back(std::cos(static_cast<double>(m) * frequencies[middle]));
+      }
+    }
+    for (const auto& [wavelength, label] : picture.marks) {
+      wavelengths.references.push_back(
+          {.direction = ReferenceLine::Direction::horizontal, .value = wavelength, .label = label});
+    }
+    for (const LineChart* const chart : {&decay, &wavelengths, &cosine}) add(*chart);
   }
 
   // bias [H, L, L]
@@ -246,54 +232,14 @@ class Plots {
     report_.chart(chart);
   }
 
-  // The chosen scaling beside plain RoPE; where none is chosen, all of them at eight times the
-  // length.
-  std::vector<ScaledRope> scalings() const {
-    const RopeSettings& chosen = in_.settings.position.of<RopeSettings>();
-    std::vector<std::pair<std::string, RopeScaling>> wanted{{"rope", RopeScaling::none}};
-    const std::vector<std::pair<std::string, RopeScaling>> all{
-        {"linear", RopeScaling::linear},           {"ntk", RopeScaling::ntk},
-        {"dynamic_ntk", RopeScaling::dynamic_ntk}, {"yarn", RopeScaling::yarn},
-        {"yarn_paper", RopeScaling::yarn_paper},   {"llama3", RopeScaling::llama3},
-        {"ntk_mixed", RopeScaling::ntk_mixed},     {"p_rope", RopeScaling::p_rope},
-        {"longrope", RopeScaling::longrope}};
-    for (const auto& entry : all) {
-      // Only a model brings LongRoPE's lists.
-      const bool drawn_unasked =
-          chosen.scaling == RopeScaling::none && entry.second != RopeScaling::longrope;
-      if (drawn_unasked || chosen.scaling == entry.second) wanted.push_back(entry);
-    }
-    std::vector<ScaledRope> result;
-    for (const auto& [name, scaling] : wanted) {
-      RopeSettings rope = chosen;
-      rope.scaling = scaling;
-      if (chosen.scaling == RopeScaling::none) {
-        rope.factor = scaling == RopeScaling::p_rope ? 1 : 8;
-        rope.proportion = 0.75;
-      }
-      const auto longest =
-          static_cast<std::int64_t>(rope.factor * static_cast<double>(original_length()));
-      result.push_back(
-          {.name = name,
-           .frequencies = scaled_frequencies(rope, rotary_width(rope.fraction, head_width()),
-                                             original_length(), longest)
-                              .frequencies});
-    }
-    return result;
-  }
-
-  AttentionContext context(std::int64_t length) const {
-    return {.queries = Positions::range(0, length), .keys = Positions::range(0, length)};
-  }
-
   DrawnScheme make(const std::string& name) const {
     PositionSettings position = in_.settings.position;
     position.scheme = name;
     DrawnScheme drawn{.name = name,
                       .causal = causal(name),
                       .width = in_.settings.model.width,
-                      .heads = heads(),
-                      .head_width = head_width(),
+                      .heads = in_.settings.model.heads,
+                      .head_width = in_.settings.model.features_of_head(),
                       .parameters = std::make_unique<ParameterStore>(in_.settings.seed)};
     drawn.own = make_scheme({.settings = position,
                              .shape = {.layers = in_.settings.model.layers,
@@ -319,7 +265,8 @@ class Plots {
       query.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
       key.mutable_data_ptr<float>()[i] = static_cast<float>(shared + 0.5 * random.normal());
     }
-    AttentionContext where = context(length);
+    AttentionContext where{.queries = Positions::range(0, length),
+                           .keys = Positions::range(0, length)};
     if (scheme->capabilities().draws_positions)
       where.drawn_positions = scheme->draw_positions({.lengths = {&length, 1}});
     const auto along = [&](const at::Tensor& x) {
@@ -364,9 +311,7 @@ class Plots {
 
 void write_position_plots(const PositionPlotInputs& inputs) {
   Plots plots(inputs);
-  if (std::find(inputs.names.begin(), inputs.names.end(), "rope") != inputs.names.end()) {
-    plots.rope();
-  }
+  plots.frequencies();
   plots.biases();
   plots.parameters();
   plots.scores();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "tasks/language_model.h"
+#include "tasks/language/language_model.h"
 
 namespace roformer {
 
@@ -24,9 +24,9 @@ struct PositionPlotInputs {
   std::filesystem::path csv;     // empty: none
 };
 
-// Decay bound (figure 2 of the paper), wavelengths and one pair's cosine of RoPE and its scalings;
-// the bias of each head; parameters of runs; the expected score of random q and k against the
-// distance for all.
+// For schemes with a frequency picture the decay bound (figure 2 of the paper), wavelengths and one
+// pair's cosine; the bias of each head; parameters of runs; for all schemes the expected score of
+// random q and k against the distance. No scheme is named here.
 void write_position_plots(const PositionPlotInputs& inputs);
 
 }  // namespace roformer

@@ -11,7 +11,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/pair_vectors.h"
 #include "attention/position_session.h"
 #include "base/error.h"
 #include "config/schemes/dape.h"
@@ -94,8 +93,8 @@ double reference_attention_numbers(const PositionSettings& settings,
   const auto scores = static_cast<double>(size.batch * size.heads) * length * length;
   const auto vectors = length * length * static_cast<double>(size.head_width);
   const auto heads = static_cast<double>(size.heads);
-  // The scores, their softmax and the gradients of both; likewise each set of vectors with the copy
-  // that the product makes.
+  // The scores, their softmax and the gradients of both; for each set of vectors also the copy that
+  // the product makes.
   static const std::map<std::string, double> kSetsOfHead{
       {"music_transformer", 1}, {"transformer_xl", 1}, {"deberta", 2}};
   static const std::set<std::string> kByPair{"cope",       "rerope",    "self_extend",
@@ -113,6 +112,13 @@ double reference_attention_numbers(const PositionSettings& settings,
     numbers += 6 * scores * static_cast<double>(size.head_width);
   }
   return numbers;
+}
+
+at::Tensor cumulative_linear_attention(const LinearFeatures& features, const at::Tensor& value) {
+  const at::Tensor states =  // [B, H, L, F, D]
+      (features.rotated_key.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(2);
+  const at::Tensor sums = at::matmul(features.rotated_query.unsqueeze(-2), states).squeeze(-2);
+  return sums / linear_denominator(features, /*causal=*/true);
 }
 
 }  // namespace roformer

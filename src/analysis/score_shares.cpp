@@ -24,22 +24,15 @@ struct Squares {
   at::Tensor p_row, xp_row, yp_row, xyp_row;  // less the mean of each row of visible keys
 };
 
-// The variances that the squares' expectations are made of.
-struct Components {
-  double content_content = 0, content_position = 0, position_content = 0, position_position = 0,
-         interaction = 0;
+// The variances from which the squares' expectations are made, one for each part of the scores;
+// their sums over groups, too.
+using Components = ScoreShares;
 
-  // Adds the other's, `times` as often.
-  void add(const Components& other, double times = 1) {
-    content_content += times * other.content_content;
-    content_position += times * other.content_position;
-    position_content += times * other.position_content;
-    position_position += times * other.position_position;
-    interaction += times * other.interaction;
-  }
-};
+void add(Components& sum, const Components& other, double times = 1) {
+  for (const SharePart& part : kShareParts) sum.*part.share += times * other.*part.share;
+}
 
-// Which pairs are looked at.
+// The pairs that are measured.
 struct VisiblePairs {
   at::Tensor visible;  // bool [L, L]
   at::Tensor keys;     // float64 [L]: of each row, at least 1
@@ -141,7 +134,7 @@ class Group {
     return positions.defined() ? everywhere + positions : everywhere.contiguous();
   }
 
-  // Of query content a with every key content: float64 [m, H, L, L].
+  // The scores of query content a with every key content: float64 [m, H, L, L].
   at::Tensor scores(std::int64_t a) const {
     const at::Tensor query = placed(in_.query, in_.query_positions, first_ + a, 1);
     AttentionContext context = in_.context;
@@ -157,7 +150,7 @@ class Group {
         .scores.to(at::kDouble);
   }
 
-  // The mask's pairs whose scores the scheme does not hide itself, [L, L].
+  // The mask's pairs that the scheme itself does not hide, [L, L].
   at::Tensor seen(const at::Tensor& scores) const {
     const at::Tensor finite = at::isfinite(scores).flatten(0, 1).all(0);
     if (!in_.context.mask.defined()) return finite;
@@ -183,18 +176,15 @@ Components components_of(const Squares& squares, std::int64_t head, double m) {
 }
 
 ScoreShares shares_of(const Components& sum, double groups) {
-  // An estimate of nothing may fall below it.
-  const auto part = [&](double value) { return std::max(0.0, value / groups); };
-  ScoreShares result{.content_content = part(sum.content_content),
-                     .content_position = part(sum.content_position),
-                     .position_content = part(sum.position_content),
-                     .position_position = part(sum.position_position),
-                     .interaction = part(sum.interaction)};
+  ScoreShares result;
+  for (const SharePart& part : kShareParts) {
+    result.*part.share = std::max(0.0, sum.*part.share / groups);  // an estimate may be negative
+  }
   const double variance = result.content_content + result.of_positions();
   result.deviation = std::sqrt(variance);
-  for (double* share : {&result.content_content, &result.content_position, &result.position_content,
-                        &result.position_position, &result.interaction}) {
-    *share = variance > 0 ? *share / variance : std::nan("");
+  for (const SharePart& part : kShareParts) {
+    double& share = result.*part.share;
+    share = variance > 0 ? share / variance : std::nan("");
   }
   return result;
 }
@@ -210,16 +200,14 @@ double jackknife(const std::vector<ScoreShares>& without, const Figure& figure) 
 }
 
 ScoreShares::Errors errors_of(const std::vector<ScoreShares>& without) {
-  const auto of = [&](double ScoreShares::*share) {
-    return jackknife(without, [&](const ScoreShares& shares) { return shares.*share; });
-  };
-  return {.content_content = of(&ScoreShares::content_content),
-          .content_position = of(&ScoreShares::content_position),
-          .position_content = of(&ScoreShares::position_content),
-          .position_position = of(&ScoreShares::position_position),
-          .interaction = of(&ScoreShares::interaction),
-          .of_positions =
-              jackknife(without, [](const ScoreShares& shares) { return shares.of_positions(); })};
+  ScoreShares::Errors errors{.of_positions = jackknife(without, [](const ScoreShares& shares) {
+                               return shares.of_positions();
+                             })};
+  for (const SharePart& part : kShareParts) {
+    errors.*part.error =
+        jackknife(without, [&](const ScoreShares& shares) { return shares.*part.share; });
+  }
+  return errors;
 }
 
 }  // namespace
@@ -240,13 +228,13 @@ std::vector<ScoreShares> score_shares(const ScoreInputs& in) {
   std::vector<ScoreShares> result;
   for (const std::vector<Components>& of_groups : of_heads) {
     Components sum;
-    for (const Components& one : of_groups) sum.add(one);
+    for (const Components& one : of_groups) add(sum, one);
     result.push_back(shares_of(sum, groups));
     if (in.groups < 2) continue;
     std::vector<ScoreShares> without;
     for (const Components& one : of_groups) {
       Components others = sum;
-      others.add(one, -1);
+      add(others, one, -1);
       without.push_back(shares_of(others, groups - 1));
     }
     result.back().errors = errors_of(without);

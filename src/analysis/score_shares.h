@@ -1,11 +1,11 @@
 // What the scores of attention depend on: the contents of query and key, their positions, or both.
 //
 // The score of a head is a function s(x, y, i, j) of the content x of the query, the content y of
-// the key and of where they stand. Let x and y be drawn from the tokens of real texts, each on its
-// own and wherever they stood there (shuffled contents), and the pair (i, j) evenly from those that
-// the mask leaves visible. What is the same for all keys of a query, E[s | x, i], is left out: the
-// softmax does not see it. The rest has a variance, which the analysis of variance (Hoeffding 1948,
-// Sobol 1993) splits without remainder. With <f>_y the mean over y, and so on:
+// the key and their positions i and j. Draw x and y independently from the tokens of real texts,
+// whatever their positions there (shuffled contents), and the pair (i, j) evenly from the visible
+// pairs. The part that is equal for all keys of a query, E[s | x, i], is left out: the softmax does
+// not see it. The variance of the rest is split without remainder by the analysis of variance
+// (Hoeffding 1948, Sobol 1993). With <f>_y the mean over y, and so on:
 //
 //   position-position  P(i,j)    = <s>_xy - the mean of that over the row's visible keys
 //   content-position   X(x;i,j)  = <s>_y - <s>_xy - the mean of that over the row's visible keys
@@ -14,21 +14,21 @@
 //   interaction        I         = s - E[s | x, i] - P - X - Y - C: how much the product of two
 //                                  contents depends on where both stand
 //
-// For a score that is a sum a(x, y) + b(x, i, j) + c(y, i, j) + d(i, j) (Transformer-XL, TUPE,
-// DeBERTa, biases, tables added to the embedding) the four shares are those of its terms, and the
-// interaction is 0; that is what the tests hold it against. A rotation is the other case: q R_ij k
-// is mostly interaction, and its means over contents give the rest.
+// If a score is a sum a(x, y) + b(x, i, j) + c(y, i, j) + d(i, j) (Transformer-XL, TUPE, DeBERTa,
+// biases, tables added to the embedding), the four shares are those of its terms and the
+// interaction is 0; the tests compare with that. For a rotation q R_ij k, most of the variance is
+// interaction.
 //
-// The means are over m query contents times m key contents at all visible pairs; that they are no
-// more than m is taken out of the estimates (expected mean squares of the crossed random design,
-// Searle 1971), and the groups of contents are averaged. How far they differ from one another gives
-// the standard errors (the jackknife, Quenouille 1956: each group left out once). A scheme that
-// counts tokens by their content is asked with y at every position. H heads, L length, D head
-// width, F token inputs of a head, N contents.
+// The means are over m query contents times m key contents at all visible pairs. The estimates are
+// corrected for the small m (expected mean squares of the crossed random design, Searle 1971) and
+// averaged over the groups of contents, whose differences give the standard errors (the jackknife,
+// Quenouille 1956: each group left out once). A scheme that counts tokens by their content gets y
+// at every position. H heads, L length, D head width, F token inputs of a head, N contents.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -51,16 +51,16 @@ struct ScoreInputs {
   std::int64_t groups = 1;  // N = groups * m, m > 1
 };
 
-// Of one head. Shares of the variance, which sum to 1; NaN where the scores do not vary.
+// One head's shares of the variance, which sum to 1; NaN where the scores do not vary.
 struct ScoreShares {
   double content_content = 0;
   double content_position = 0;
   double position_content = 0;
   double position_position = 0;
   double interaction = 0;
-  double deviation = 0;  // of what the softmax sees of the scores: the root of the variance
+  double deviation = 0;  // the root of the variance, of what the softmax sees of the scores
 
-  // Of the shares, by the groups of contents; NaN for one group.
+  // Standard errors of the shares by the groups of contents; NaN for one group.
   struct Errors {
     double content_content = std::numeric_limits<double>::quiet_NaN();
     double content_position = content_content;
@@ -75,6 +75,24 @@ struct ScoreShares {
     return content_position + position_content + position_position + interaction;
   }
 };
+
+// The five parts, in the order in which tables show them.
+struct SharePart {
+  const char* key;    // "content_position", in CSV and JSON
+  const char* title;  // "content-position"
+  double ScoreShares::*share;
+  double ScoreShares::Errors::*error;
+};
+inline constexpr std::array<SharePart, 5> kShareParts{
+    {{"content_content", "content-content", &ScoreShares::content_content,
+      &ScoreShares::Errors::content_content},
+     {"content_position", "content-position", &ScoreShares::content_position,
+      &ScoreShares::Errors::content_position},
+     {"position_content", "position-content", &ScoreShares::position_content,
+      &ScoreShares::Errors::position_content},
+     {"position_position", "position-position", &ScoreShares::position_position,
+      &ScoreShares::Errors::position_position},
+     {"interaction", "interaction", &ScoreShares::interaction, &ScoreShares::Errors::interaction}}};
 
 std::vector<ScoreShares> score_shares(const ScoreInputs& inputs);
 

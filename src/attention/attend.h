@@ -6,6 +6,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "config/attention_settings.h"
 #include "position/scheme.h"
 #include "tensor/operations.h"
@@ -50,5 +53,45 @@ struct KeyValue {
 KeyValue rotated_keys(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
 // Key and value as a cache stores them for this scheme: rotated at context.keys, or unrotated.
 KeyValue to_cache(const PositionScheme& scheme, const AttentionContext& context, KeyValue raw);
+
+// Splits attention by queries: the scores of a part fit in a core's cache, and under causality keys
+// after the part's last query are never used.
+
+// Queries first .. first + count - 1 of a context, with the first `keys` of its keys.
+struct QueryPart {
+  std::int64_t first = 0, count = 0;
+  std::int64_t keys = 0;
+};
+
+// Splits all queries of a context into parts of at most `most`. Under causality the queries are the
+// last of the tokens, and a part's last query is its last key.
+std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t most);
+
+// The context of one part, without token inputs.
+AttentionContext part_of(const AttentionContext& context, const QueryPart& part);
+// The part's slice of a tensor over all pairs, [.., Lq or 1, Lk]; undefined stays undefined.
+at::Tensor pairs_of(const at::Tensor& pairs, const QueryPart& part);
+
+// Splits x [B, H, Lq, ..] into the parts' queries.
+std::vector<at::Tensor> by_queries(const at::Tensor& x, const std::vector<QueryPart>& parts);
+// Splits x [B, H, Lk, ..] into the parts' keys, which overlap. Gradients are summed in one tensor.
+std::vector<at::Tensor> by_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
+// The same without the keys of the previous part. The first part includes all keys before it.
+std::vector<at::Tensor> by_own_keys(const at::Tensor& x, const std::vector<QueryPart>& parts);
+
+// Sees each call of softmax self-attention in the layers that it asks for, and may replace the
+// output. `explain` uses it to record attention and to remove positions from a trained model.
+
+class AttentionObserver {
+ public:
+  virtual ~AttentionObserver() = default;
+
+  // Other layers take their fast paths.
+  virtual bool wants(std::int64_t layer) const = 0;
+  // One call is a block of equally long sequences, in the order of the batch.
+  // `token_inputs` [B, H, L, F]: the scheme's, before cached_token_inputs(); undefined where it
+  // has none. -> [B, H, L, D]
+  virtual at::Tensor attend(const AttendInputs& inputs, const at::Tensor& token_inputs) = 0;
+};
 
 }  // namespace roformer

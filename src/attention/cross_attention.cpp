@@ -1,25 +1,16 @@
 #include "attention/cross_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/mean.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "attention/explicit_scores.h"
 #include "attention/sdpa_attention.h"
-#include "attention/wide_products.h"
 #include "base/error.h"
+#include "tensor/aten.h"
+#include "tensor/dispatch.h"
 #include "tensor/gradient.h"
-#include "tensor/loops.h"
 #include "tensor/on_device.h"
-#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "attention/attend.h"
-#include "attention/padded_block.h"
 #include "config/attention_settings.h"
 #include "position/scheme.h"
 #include "tensor/operations.h"
 #include "tensor/tiled_attention.h"
+#include "tensor/token_layout.h"
 
 namespace roformer {
 

@@ -4,13 +4,22 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <functional>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "position/scheme.h"
+#include "tensor/rotation.h"
 #include "tensor/token_layout.h"
 
 namespace roformer {
+
+// The positional terms of texts of one length L.
+struct BlockTerms {
+  std::optional<RotationPair> rotation;
+  // [1, 1 or H, L, L], or by difference of positions [1 or H, 2L - 1] (TiledAttention), or
+  // undefined.
+  at::Tensor additive;
+};
 
 struct FusedAttentionInputs {
   // [T, (H + 2G) * D]: q, k, v of each token before the bias. Consumed: the memory is overwritten.
@@ -20,20 +29,27 @@ struct FusedAttentionInputs {
   std::int64_t heads = 0;            // H
   std::int64_t key_value_heads = 0;  // G, a divisor of H
   double scale = 1;
-  bool causal = false;  // hide future keys; a full `additive` hides them itself
-  // The rotation for a sequence of the given length.
-  std::function<std::optional<RotationPair>(std::int64_t length)> rotation;
-  // The additive term for a length: [1, 1 or H, L, L], or by difference of positions
-  // [1 or H, 2L - 1] (TiledAttention), or undefined.
-  std::function<at::Tensor(std::int64_t length)> additive;
+  bool causal = false;             // hide future keys; a full `additive` hides them itself
+  std::vector<BlockTerms> blocks;  // of each block of the layout
   // c, float64 [H, T]: c_i - c_j is added to the score of query i and key j of a sequence. Requires
   // that `additive` is undefined. CPU only.
   at::Tensor sums = {};
   at::Tensor text_starts = {};  // for packed_attention(): PositionSession::text_starts()
 };
 
-// -> [T, H * D]. `additive` must use the same form for all lengths. Its gradient is computed if
+// -> [T, H * D]. `additive` must have the same form in all blocks. Its gradient is computed if
 // required.
 at::Tensor fused_attention(const FusedAttentionInputs& inputs);
+
+// Softmax attention on GPUs over concatenated texts without padding: LibTorch's flash kernel for
+// texts of different lengths (Dao 2023, FlashAttention-2), cuDNN's for texts of equal length. For
+// schemes that only rotate queries and keys.
+
+// Whether the kernel supports this input: bfloat16, a head width that is a multiple of 8 and at
+// most 128, and a GPU for which LibTorch has the kernel.
+bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width);
+
+// Like fused_attention without an additive term; `projected` is not overwritten.
+at::Tensor packed_attention(const FusedAttentionInputs& inputs);
 
 }  // namespace roformer

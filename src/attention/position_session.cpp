@@ -1,10 +1,5 @@
 #include "attention/position_session.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,9 +7,9 @@
 #include "attention/linear_attention.h"
 #include "base/random.h"
 #include "position/relative_index.h"
+#include "tensor/aten.h"
 #include "tensor/gradient.h"
 #include "tensor/on_device.h"
-#include "tensor/recomputation.h"
 
 namespace roformer {
 namespace {
@@ -88,6 +83,18 @@ AttentionContext PositionSession::context_of_positions(std::int64_t layer, const
           .type = inputs_.type,
           .device = inputs_.device,
           .drawn_positions = drawn};
+}
+
+const std::optional<RotationPair>& PositionSession::rotation(std::int64_t layer,
+                                                             std::int64_t length,
+                                                             std::int64_t head_width) {
+  const PositionScheme& own = scheme(layer);
+  const auto [found, added] = rotations_.try_emplace({&own, length, head_width});
+  if (added) {
+    found->second =
+        own.rotation(context_of_positions(layer, Extent::square(length), {}), head_width);
+  }
+  return found->second;
 }
 
 PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {

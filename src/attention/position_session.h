@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -66,6 +67,10 @@ class PositionSession {
   AttentionContext context(std::int64_t layer, const Extent& extent) {
     return context(layer, extent, {});
   }
+  // The scheme's rotation of a sequence of this length, made once for all layers that share the
+  // scheme. Requires that queries and keys are the same tokens.
+  const std::optional<RotationPair>& rotation(std::int64_t layer, std::int64_t length,
+                                              std::int64_t head_width);
   // Bool [Lq, Lk], true = visible; undefined when nothing is hidden.
   at::Tensor mask(std::int64_t layer, const Extent& extent);
   // Whether nothing is added to the scores and only causality, with equal queries and keys, hides
@@ -98,6 +103,9 @@ class PositionSession {
   using MaskKey = std::pair<const PositionScheme*, std::int64_t>;
   // Scheme; layer, or -1 for all; number of keys, or -1 for all lengths.
   using BiasKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
+  // By scheme, length and head width.
+  using RotationKey = std::tuple<const PositionScheme*, std::int64_t, std::int64_t>;
+  std::map<RotationKey, std::optional<RotationPair>> rotations_;
   std::map<MaskKey, Mask> masks_;
   std::map<BiasKey, at::Tensor> biases_;
   std::map<std::pair<BiasKey, MaskKey>, at::Tensor> additive_, differences_;

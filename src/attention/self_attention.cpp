@@ -1,21 +1,62 @@
 #include "attention/self_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-
 #include <utility>
 
 #include "attention/attend.h"
-#include "attention/attention_path.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
-#include "attention/packed_attention.h"
-#include "attention/running_sum_attention.h"
 #include "attention/sdpa_attention.h"
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
+#include "tensor/tiled_attention.h"
 
 namespace roformer {
+namespace {
+
+bool is_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
+  return session.attention(in.layer).kernel == AttentionKernel::softmax;
+}
+
+// Whether a softmax of q.k, fixed biases and running sums is all there is.
+bool is_plain(const SelfAttentionInputs& in, const PositionSession& session) {
+  const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
+  return capabilities.scores == ContentScores::none && !capabilities.value_term &&
+         !capabilities.weights && !capabilities.bias_of_positions && in.dropout.probability == 0 &&
+         session.attention(in.layer).log_n == LogNScaling::none;
+}
+
+}  // namespace
+
+AttentionPath attention_path(const SelfAttentionInputs& in, PositionSession& session) {
+  if (!is_softmax(in, session)) return AttentionPath::linear;
+  const bool observed = in.observer != nullptr && in.observer->wants(in.layer);
+  if (observed || !is_plain(in, session)) return AttentionPath::scores;
+  const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
+  const bool loops = runs_loops(in.projected);
+  const std::int64_t width = in.head_width();
+  if (!capabilities.transform) {
+    const bool nothing = !capabilities.bias && session.adds_nothing(in.layer);
+    if (nothing && !capabilities.running_sums && can_pack_attention(in.projected, width)) {
+      return AttentionPath::packed;
+    }
+    const bool sums = !capabilities.running_sums || (loops && nothing);
+    if (sums && can_tile_attention(in.projected, width)) return AttentionPath::tiles;
+  }
+  if (capabilities.running_sums)
+    return capabilities.bias ? AttentionPath::scores : AttentionPath::running_sums;
+  return !loops || (capabilities.transform && !capabilities.bias) ? AttentionPath::kernel
+                                                                  : AttentionPath::scores;
+}
+
+AttentionPath cached_attention_path(const SelfAttentionInputs& in, PositionSession& session) {
+  if (!is_softmax(in, session)) return AttentionPath::linear;
+  const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
+  const bool kernel = runs_loops(in.projected) && is_plain(in, session) &&
+                      capabilities.cached_keys == CachedKeys::rotated && !capabilities.running_sums;
+  return kernel ? AttentionPath::kernel : AttentionPath::scores;
+}
+
 namespace {
 
 at::Tensor with_bias(const SelfAttentionInputs& in) {
@@ -257,6 +298,16 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
   if (!packs && path != AttentionPath::tiles) return block_by_block(path, in, session);
   const std::int64_t head_width = in.head_width();
   const at::Tensor sums = sums_of(in, session);
+  const bool adds = !packs && !sums.defined();
+  std::vector<BlockTerms> blocks;
+  for (const TokenBlock& block : in.layout.blocks) {
+    blocks.push_back({.rotation = session.rotation(in.layer, block.length, head_width)});
+    if (!adds) continue;
+    const Extent extent = Extent::square(block.length);
+    at::Tensor& additive = blocks.back().additive;
+    additive = session.additive_of_differences(in.layer, extent);
+    if (!additive.defined()) additive = session.additive(in.layer, extent);
+  }
   const FusedAttentionInputs inputs{
       .projected = in.projected,
       .bias = in.bias,
@@ -265,18 +316,7 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
       .key_value_heads = in.shared_heads(),
       .scale = session.scheme(in.layer).score_scale(head_width),
       .causal = session.causal(),
-      .rotation =
-          [&](std::int64_t length) {
-            return session.scheme(in.layer).rotation(
-                session.context(in.layer, Extent::square(length)), head_width);
-          },
-      .additive =
-          [&](std::int64_t length) {
-            if (sums.defined()) return at::Tensor();
-            const Extent extent = Extent::square(length);
-            const at::Tensor table = session.additive_of_differences(in.layer, extent);
-            return table.defined() ? table : session.additive(in.layer, extent);
-          },
+      .blocks = std::move(blocks),
       .sums = sums,
       .text_starts = packs ? session.text_starts(in.layout) : at::Tensor()};
   return packs ? packed_attention(inputs) : fused_attention(inputs);

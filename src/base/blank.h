@@ -1,11 +1,11 @@
-// What a line of text is without.
+// Lines of text without content.
 #pragma once
 
 #include <string_view>
 
 namespace roformer {
 
-// True where nothing but white space of ASCII stands.
+// True for text of nothing but ASCII white space.
 inline bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }

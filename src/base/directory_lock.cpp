@@ -1,8 +1,10 @@
 #include "base/directory_lock.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -10,14 +12,14 @@
 #include <stop_token>
 #include <thread>
 
-#include "base/file_lock.h"
+#include "base/error.h"
 #include "base/log.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// Opened anew each time: a network file system then asks its server.
+// Opens the file each time, so that a network file system asks its server.
 std::string read_lock(const InnerPath& path) {
   const Descriptor file = path.open(O_RDONLY);
   if (!file) return "";
@@ -40,6 +42,15 @@ struct Holder {
   throw DirectoryInUse({.message = "is in use by another process" + holder.words(),
                         .location = directory.string(),
                         .hint = "wait for it to end, or choose another name"});
+}
+
+void warn_once(const std::filesystem::path& path, int error_number) {
+  static std::atomic<bool> warned{false};
+  if (warned.exchange(true)) return;
+  log::warn(
+      "{}: this file system has no locks ({}): make sure that no other process writes there at "
+      "the same time",
+      path.string(), system_message(error_number));
 }
 
 }  // namespace
@@ -66,7 +77,7 @@ class DirectoryLock::Beating {
   std::condition_variable_any wake_;
   std::jthread thread_;  // the last: it uses the others
 
-  // Never shorter than before, so that nothing has to be cut off.
+  // The text never gets shorter, so that nothing has to be cut off.
   void write() {
     const std::string text =
         std::to_string(::getpid()) + " " + options_.host + " " + std::to_string(++number_) + "\n";
@@ -84,7 +95,7 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
   const Holder holder(before);
   const FileLock lock = try_lock(descriptor_.number(), path);
   if (lock == FileLock::of_another) refuse(directory, holder);
-  // Where the kernel does not tell, the signs of life do.
+  // Where the kernel cannot tell, the signs of life do.
   if (!holder.host.empty() && (holder.host != options.host || lock == FileLock::none_here)) {
     log::info("{}: process {} on {} held it last; seeing whether it still lives",
               directory.string(), holder.process, holder.host);
@@ -102,8 +113,24 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
 
 DirectoryLock::~DirectoryLock() {
   beating_.reset();
-  // An empty file: nobody needs to wait for a sign of life.
+  // In an empty file nobody waits for a sign of life.
   [[maybe_unused]] const int cut = ::ftruncate(descriptor_.number(), 0);
+}
+
+FileLock try_lock(int descriptor, const std::filesystem::path& path) {
+  int result = 0;
+  do {
+    result = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return FileLock::ours;
+  const int error_number = errno;
+  if (error_number == EWOULDBLOCK) return FileLock::of_another;
+  if (error_number == ENOSYS || error_number == ENOLCK || error_number == ENOTSUP ||
+      error_number == EOPNOTSUPP) {
+    warn_once(path, error_number);
+    return FileLock::none_here;
+  }
+  throw_failure(path.string(), "cannot lock: " + system_message(error_number));
 }
 
 }  // namespace roformer

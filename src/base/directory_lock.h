@@ -1,22 +1,35 @@
-// A lock that keeps two processes off one directory, on one machine and across machines. The kernel
-// holds it (flock) and frees it when the process is killed; where a network file system does not
-// carry that from one machine to another, the lock file says who holds it, and goes on saying so.
+// Locks of files and directories, on one machine and across machines. The kernel holds them (flock)
+// and frees them when the process is killed. Where a network file system does not carry that from
+// one machine to another, the lock file of a directory names its holder and shows signs of life.
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
-#include "base/host.h"
 #include "base/inner_path.h"
+#include "base/process.h"
 
 namespace roformer {
 
+enum class FileLock {
+  ours,
+  of_another,  // another process holds it
+  none_here,   // this file system has no locks
+};
+
+// Locks an open file without waiting. `path` is for messages. Some file systems have no locks
+// (Lustre without -o flock, some NFS servers, some containers); the program then warns once and
+// goes on. Throws Error (failure) for any other problem.
+FileLock try_lock(int descriptor, const std::filesystem::path& path);
+
 struct DirectoryLockOptions {
   std::string host = host_name();
-  std::chrono::milliseconds beat{2000};        // between two signs of life in the file
-  std::chrono::milliseconds patience{10'000};  // without one the holder on another machine is gone
+  std::chrono::milliseconds beat{2000};  // between two signs of life in the file
+  // After this time without one, the holder on another machine counts as dead.
+  std::chrono::milliseconds patience{10'000};
 };
 
 // Another process holds the directory.
@@ -25,10 +38,10 @@ class DirectoryInUse : public Error {
   using Error::Error;
 };
 
-// Holds DIRECTORY/.lock until destroyed: "PROCESS HOST NUMBER", the number grows. Throws
-// DirectoryInUse naming process and machine when another one does. A file left by a process that
-// was killed on another machine, or where the file system has no locks, is watched for as long as
-// the patience says. The folder is the user's, or one of ours inside of it.
+// Holds DIRECTORY/.lock until destroyed. The file says "PROCESS HOST NUMBER", and the number grows.
+// Throws DirectoryInUse naming process and machine where another process holds it. If the file was
+// left on another machine, or the file system has no locks, the constructor watches it for
+// `patience`. The folder is the user's, or one of ours inside it.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const InnerPath& directory, const DirectoryLockOptions& options = {});

@@ -127,6 +127,17 @@ class FieldReader {
   }
   const Node& map() const { return map_; }
 
+  // The fields of a map that is, or lies in, a field of that name.
+  Self inside(const Node& node, const std::string& name) const {
+    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
+    Self inner = self();
+    FieldReader& fields = inner;
+    fields.map_ = node;
+    fields.path_ = path_ + name + ".";
+    fields.asked_ = std::make_shared<std::vector<std::string>>();
+    return inner;
+  }
+
   // Names that may be given although nothing asks for them.
   void allow(std::initializer_list<const char*> names) const {
     asked_->insert(asked_->end(), names.begin(), names.end());
@@ -158,16 +169,6 @@ class FieldReader {
     return found;
   }
   const std::string& path() const { return path_; }
-  // The fields of a map that is, or lies in, a field of that name.
-  Self inside(const Node& node, const std::string& name) const {
-    if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
-    Self inner = self();
-    FieldReader& fields = inner;
-    fields.map_ = node;
-    fields.path_ = path_ + name + ".";
-    fields.asked_ = std::make_shared<std::vector<std::string>>();
-    return inner;
-  }
 
  private:
   Node map_;
@@ -267,6 +268,7 @@ class JsonFields : public FieldReader<JsonFields, JsonNode> {
   const nlohmann::json& any(const std::string& name) const { return *required(name).value(); }
   const nlohmann::json& list(const std::string& name) const;
 
+  const std::string& file() const { return file_; }
   // `wanted`: "an integer from 1 to 64".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 

@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/directory_lock.h"
 #include "base/error.h"
-#include "base/file_lock.h"
 #include "base/progress.h"
 
 namespace roformer {
@@ -36,8 +36,8 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
   }
 }
 
-// Of a name of what this process has open ("/dev/stdout", "/dev/fd/5"): which; -1 for other names.
-// Opened by its name a file would be written from its beginning.
+// The descriptor of a name such as "/dev/stdout" or "/dev/fd/5"; -1 for other names. Opening such
+// a name would write the file from its beginning.
 int open_descriptor(const fs::path& path) {
   const std::string name = path.lexically_normal().string();
   if (name == "/dev/stdout") return STDOUT_FILENO;
@@ -52,7 +52,7 @@ int open_descriptor(const fs::path& path) {
   return -1;
 }
 
-// What a chain of links ends at, there or not.
+// The end of a chain of links, whether it exists or not.
 fs::path target_of(fs::path path) {
   constexpr int kMostLinks = 40;  // as the kernel follows
   std::error_code error;
@@ -109,7 +109,7 @@ void refuse_kind(const fs::path& path, mode_t mode) {
   if (S_ISCHR(mode) || S_ISBLK(mode)) throw_failure(path.string(), "is a device, not a file");
 }
 
-// Without waiting for who writes to a pipe. Throws Error for all but a regular file.
+// Does not wait for the writer of a pipe. Throws Error for anything but a regular file.
 Descriptor open_regular(const fs::path& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file && errno == ENXIO) throw_failure(path.string(), "is a socket or device, not a file");
@@ -124,7 +124,7 @@ Descriptor open_regular(const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path, std::uint64_t largest) {
-  // By such a name only the user can mean a pipe (a shell's <(command)).
+  // Only the user can mean a pipe by such a name (a shell's <(command)).
   if (path == "/dev/stdin" || open_descriptor(path) >= 0) return read_input(path);
   return read_whole(open_regular(path).number(), path, largest);
 }
@@ -146,8 +146,8 @@ std::string read_input(const fs::path& path) {
 
 namespace {
 
-// Creates or empties the file for this process alone: what another one is still writing there is
-// waited for. Returns no descriptor, with errno set, if the file cannot be had.
+// Creates or empties the file for this process alone, after waiting for another process that still
+// writes it. Returns no descriptor, with errno set, on failure.
 Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(10);
@@ -178,6 +178,11 @@ Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
 }
 
 }  // namespace
+
+bool is_present(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
 
 void make_directories(const fs::path& path) {
   std::error_code error;
@@ -230,7 +235,7 @@ AtomicFile::AtomicFile(InnerPath path) : path_(std::move(path)) {
 }
 
 AtomicFile::~AtomicFile() {
-  // As long as the lock is held: afterwards the name may be another writer's.
+  // While the lock is held; afterwards another writer may use the name.
   if (descriptor_ && folder_) ::unlinkat(folder_.number(), partial_.c_str(), 0);
 }
 
@@ -272,9 +277,9 @@ void AtomicFile::commit() {
     if (::close(descriptor_.release()) != 0) fail();
     return;
   }
-  if (mode_) ::fchmod(descriptor_.number(), *mode_);  // another's file keeps ours
+  if (mode_) ::fchmod(descriptor_.number(), *mode_);  // fails, harmlessly, on another user's file
   if (::fsync(descriptor_.number()) != 0) fail();
-  // Before it is closed, with which another writer may take the partial file.
+  // Before it is closed: from then on another writer may take the partial file.
   const int folder = folder_.number();
   if (::renameat(folder, partial_.c_str(), folder, path_.name().c_str()) != 0) fail();
   if (::close(descriptor_.release()) != 0) fail();

@@ -51,7 +51,7 @@ std::error_code last_error() {
   return {errno, std::generic_category()};
 }
 
-// The folder's entries, but for itself and the one above. The descriptor is left as it is.
+// The folder's entries without "." and "..". The descriptor stays as it is.
 std::vector<fs::path> names_in(int folder) {
   std::vector<fs::path> names;
   const int copy = ::openat(folder, ".", kFolder);
@@ -120,7 +120,7 @@ InnerPath InnerPath::operator/(const fs::path& inner) const {
   return {named_, inner_.empty() ? inner : inner_ / inner};
 }
 
-// The folder of the last name; of a name that is all the user's, the folder that it is in.
+// The folder of the last name.
 Descriptor InnerPath::open_folders(bool make) const {
   const fs::path& begin = is_named() ? named_.parent_path() : named_;
   Descriptor folder(::open(begin.empty() ? "." : begin.c_str(), kFolder));
@@ -207,6 +207,11 @@ std::error_code InnerPath::rename_to(const InnerPath& other) const {
   if (!to) return last_error();
   if (::renameat(from.number(), name().c_str(), to.number(), other.name().c_str()) == 0) return {};
   return last_error();
+}
+
+void InnerPath::move_to(const InnerPath& other) const {
+  const std::error_code error = rename_to(other);
+  if (error) throw_failure(string(), "cannot rename: " + error.message());
 }
 
 std::error_code InnerPath::remove_all() const {

@@ -40,7 +40,7 @@ class InnerPath {
            std::constructible_from<std::filesystem::path, const Path&>)
       InnerPath(const Path& path)  // NOLINT: a place like any other
       : InnerPath(split(std::filesystem::path(path))) {}
-  // All of it is the user's: a folder that takes names of ours, or a file that may be a link.
+  // All names are the user's: a folder that takes names of ours, or a file that may be a link.
   static InnerPath named(std::filesystem::path path);
 
   // A name of ours, or several, in this folder.
@@ -52,22 +52,23 @@ class InnerPath {
   operator const std::filesystem::path&() const { return path_; }  // NOLINT
   std::string string() const { return path_.string(); }
 
-  // All below throw Error (failure) that names the link and its target where a name of ours is one,
-  // or where it is neither a file nor a folder.
+  // All functions below throw Error (failure) where a name of ours is a link (naming its target),
+  // or neither a file nor a folder.
 
-  // Opens a file as open(2) does. No descriptor, with errno, where the system refuses.
+  // Opens a file as open(2) does. No descriptor, with errno set, where the system refuses.
   Descriptor open(int flags, unsigned mode = 0644) const;
-  // The folder that the last name is in; that name alone is then to be used.
+  // The folder of the last name, to be used with name().
   Descriptor open_folder() const;
   std::filesystem::path name() const { return path_.filename(); }
-  // Where anything is there, it is plain.
+  // The name is missing or plain.
   void require_plain() const;
-  // The same of all that is in this folder.
+  // The same for everything in this folder.
   void require_plain_tree() const;
-  // Makes those of our names that are not there. Also throws where the system refuses.
+  // Makes the missing ones of our names. Also throws where the system refuses.
   void make_folder() const;
   std::error_code rename_to(const InnerPath& other) const;
-  // The file, or the folder with all that is in it; nothing happens where it is not there.
+  void move_to(const InnerPath& other) const;  // as rename_to; throws where the system refuses
+  // Removes the file, or the folder with its contents; does nothing where it is missing.
   std::error_code remove_all() const;
 
  private:

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/lfs_pointer.h"
 #include "base/printable.h"
 
 namespace roformer {

@@ -1,5 +1,7 @@
 #include "base/launch.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -24,32 +26,21 @@ struct Launcher {
 };
 
 constexpr Launcher kTorchrun{
-    .name = "torchrun",
-    .rank = "RANK",
-    .processes = "WORLD_SIZE",
-    .local_rank = "LOCAL_RANK",
-    .local_processes = "LOCAL_WORLD_SIZE",
-    .hint = "start with torchrun --no-python, or unset RANK and WORLD_SIZE"};
-constexpr Launcher kOpenMpi{.name = "Open MPI",
-                            .rank = "OMPI_COMM_WORLD_RANK",
-                            .processes = "OMPI_COMM_WORLD_SIZE",
-                            .local_rank = "OMPI_COMM_WORLD_LOCAL_RANK",
-                            .local_processes = "OMPI_COMM_WORLD_LOCAL_SIZE",
-                            .hint = "start with mpirun, or unset them"};
-constexpr Launcher kMpich{.name = "MPICH",
-                          .rank = "PMI_RANK",
-                          .processes = "PMI_SIZE",
-                          .local_rank = "MPI_LOCALRANKID",
-                          .local_processes = "MPI_LOCALNRANKS",
-                          .hint = "start with mpirun, or unset them"};
-// SLURM_NTASKS is set in a batch script, too, where srun has started nothing yet.
-constexpr Launcher kSlurm{.name = "Slurm",
-                          .rank = "SLURM_PROCID",
-                          .processes = "SLURM_STEP_NUM_TASKS",
-                          .local_rank = "SLURM_LOCALID",
-                          .local_processes = nullptr,
-                          .hint = "start with srun"};
-// The first that is there counts: mpirun and torchrun are themselves started by srun.
+    "torchrun",         "RANK",
+    "WORLD_SIZE",       "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE", "start with torchrun --no-python, or unset RANK and WORLD_SIZE"};
+constexpr Launcher kOpenMpi{"Open MPI",
+                            "OMPI_COMM_WORLD_RANK",
+                            "OMPI_COMM_WORLD_SIZE",
+                            "OMPI_COMM_WORLD_LOCAL_RANK",
+                            "OMPI_COMM_WORLD_LOCAL_SIZE",
+                            "start with mpirun, or unset them"};
+constexpr Launcher kMpich{"MPICH",           "PMI_RANK",        "PMI_SIZE",
+                          "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "start with mpirun, or unset them"};
+// Not SLURM_NTASKS: a batch script has it too, where srun has started nothing yet.
+constexpr Launcher kSlurm{"Slurm",         "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                          "SLURM_LOCALID", nullptr,        "start with srun"};
+// The first one found counts: srun may have started mpirun or torchrun.
 constexpr std::array kLaunchers = {&kTorchrun, &kOpenMpi, &kMpich, &kSlurm};
 
 constexpr std::int64_t kDefaultPort = 29500;
@@ -60,8 +51,8 @@ std::int64_t number(const std::string& name, const std::string& text, std::int64
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || value < lowest || value > highest) {
-    throw_usage(name, "is \"" + text + "\", not an integer from " + std::to_string(lowest) +
-                          " to " + std::to_string(highest));
+    throw_usage(name,
+                fmt::format("is \"{}\", not an integer from {} to {}", text, lowest, highest));
   }
   return value;
 }
@@ -79,9 +70,8 @@ std::int64_t required(const char* name, const Launcher& launcher, const Environm
   if (!text) {
     const bool rank_there = environment(launcher.rank).has_value();
     throw_usage(name,
-                std::string("is not set, but ") +
-                    (rank_there ? launcher.rank : launcher.processes) + " is: the variables of " +
-                    launcher.name + " are incomplete",
+                fmt::format("is not set, but {} is: the variables of {} are incomplete",
+                            rank_there ? launcher.rank : launcher.processes, launcher.name),
                 launcher.hint);
   }
   return number(name, *text, lowest, highest);
@@ -94,9 +84,9 @@ std::pair<std::int64_t, std::int64_t> place_in(const Launcher& launcher,
       required(launcher.processes, launcher, environment, 1, kMostProcesses);
   const std::int64_t rank = required(launcher.rank, launcher, environment, 0, kMostProcesses);
   if (rank >= processes) {
-    throw_usage(launcher.rank, "is " + std::to_string(rank) + ", but " + launcher.processes +
-                                   " says that there are " + std::to_string(processes) +
-                                   " processes, 0 to " + std::to_string(processes - 1));
+    throw_usage(launcher.rank,
+                fmt::format("is {}, but {} says that there are {} processes, 0 to {}", rank,
+                            launcher.processes, processes, processes - 1));
   }
   return {rank, processes};
 }
@@ -110,9 +100,8 @@ void refuse_contradictions(const Launcher& chosen, const Launch& launch,
     const auto [rank, processes] = place_in(*other, environment);
     if (rank == launch.rank && processes == launch.processes) continue;
     throw_usage("RANK, WORLD_SIZE",
-                "say process " + std::to_string(launch.rank) + " of " +
-                    std::to_string(launch.processes) + ", but " + other->name + " says process " +
-                    std::to_string(rank) + " of " + std::to_string(processes),
+                fmt::format("say process {} of {}, but {} says process {} of {}", launch.rank,
+                            launch.processes, other->name, rank, processes),
                 std::string("unset RANK and WORLD_SIZE to follow ") + other->name);
   }
 }
@@ -147,7 +136,7 @@ std::string first_slurm_node(const std::string& list) {
   return name + list.substr(close + 1, list.find(',', close) - close - 1);
 }
 
-// Several trainings on one machine should not meet at one port: from what names the job.
+// Derived from the job's name, so that several trainings on one machine use different ports.
 std::int64_t job_port(const std::string& job) {
   if (job.empty()) return kDefaultPort;
   constexpr std::int64_t kFirst = 15000, kCount = 10000;
@@ -178,8 +167,8 @@ void find_meeting(const Launcher& launcher, const Environment& environment, Laun
     launch.master_address = first_slurm_node(*nodes);
   } else {
     throw_usage("MASTER_ADDR",
-                "is not set: the " + std::to_string(launch.processes) + " processes of " +
-                    launcher.name + " do not know where to meet",
+                fmt::format("is not set: the {} processes of {} do not know where to meet",
+                            launch.processes, launcher.name),
                 &launcher == &kOpenMpi
                     ? "mpirun -x MASTER_ADDR=HOST, the machine of the first process"
                     : "set it to the machine of the first process");
@@ -249,13 +238,12 @@ Launch read_launch(const Environment& environment) {
 
 std::string describe(const Launch& launch) {
   if (launch.launcher.empty()) return "one process: none of torchrun, mpirun and srun started it";
-  std::string text = "process " + std::to_string(launch.rank) + " of " +
-                     std::to_string(launch.processes) + " (" + launch.launcher + ")";
+  const std::string text =
+      fmt::format("process {} of {} ({})", launch.rank, launch.processes, launch.launcher);
   if (launch.alone()) return text;
-  return text + ", " + std::to_string(launch.local_rank) + " of " +
-         std::to_string(launch.local_processes) + " on this machine, meeting at " +
-         launch.master_address + ":" + std::to_string(launch.master_port) +
-         (launch.launcher_keeps_store ? " (kept by the launcher)" : "");
+  return fmt::format("{}, {} of {} on this machine, meeting at {}:{}{}", text, launch.local_rank,
+                     launch.local_processes, launch.master_address, launch.master_port,
+                     launch.launcher_keeps_store ? " (kept by the launcher)" : "");
 }
 
 }  // namespace roformer

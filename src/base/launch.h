@@ -1,6 +1,6 @@
-// How this process was started beside others of the same training: which of them it is, how many
-// there are and where they meet, read from the variables that torchrun, Open MPI's and MPICH's
-// mpirun (PMI) and Slurm's srun set. Without such variables a process is alone.
+// How this process was started among the processes of a training: its rank, their number and where
+// they meet, read from the variables that torchrun, Open MPI's and MPICH's mpirun (PMI) and Slurm's
+// srun set. Without such variables a process is alone.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace roformer {
 
-// No launch has more; a record that says so is damaged.
+// A record with more processes is damaged.
 inline constexpr std::int64_t kMostProcesses = 65'536;
 
 struct Launch {
@@ -21,8 +21,8 @@ struct Launch {
   std::int64_t local_processes = 1;
   std::string master_address;  // where they meet; empty for one process
   std::int64_t master_port = 0;
-  bool launcher_keeps_store = false;  // a process of the launcher serves at that address
-  std::string attempt;                // of a launcher that restarts: which start this is
+  bool launcher_keeps_store = false;  // the launcher itself serves the store at that address
+  std::string attempt;                // the number of this start, for a launcher that restarts
 
   bool alone() const { return processes == 1; }
 };
@@ -34,10 +34,10 @@ Environment process_environment();
 // Throws Error (usage) for variables that contradict each other or of which some are missing.
 Launch read_launch(const Environment& environment = process_environment());
 
-// What this process starts from here on is alone, each a training of its own.
+// Clears these variables, so that programs started from here on are separate trainings.
 void forget_launch();
 
-// In words, for a person: "process 1 of 4 (torchrun), meeting at 127.0.0.1:29500".
+// "process 1 of 4 (torchrun), ... meeting at 127.0.0.1:29500".
 std::string describe(const Launch& launch);
 
 }  // namespace roformer

@@ -18,7 +18,7 @@
 namespace roformer::log {
 namespace {
 
-constexpr char kMessage = '*';  // in the patterns below, in the place of spdlog's %v
+constexpr char kMessage = '*';  // in the patterns below, instead of spdlog's %v
 
 class CleanMessage : public spdlog::custom_flag_formatter {
  public:
@@ -32,7 +32,7 @@ class CleanMessage : public spdlog::custom_flag_formatter {
   }
 };
 
-// A log.txt is shown by a terminal, too, sooner or later.
+// Log files too end up on a terminal.
 void set_clean_pattern(spdlog::sinks::sink& sink, const char* pattern) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<CleanMessage>(kMessage).set_pattern(pattern);
@@ -92,7 +92,7 @@ void FileSink::error(const std::string& message) const {
     sink_->log(spdlog::details::log_msg("", spdlog::level::err, message));
     sink_->flush();
   } catch (const spdlog::spdlog_ex&) {
-    // The terminal is told by somebody else: on a full disk, say.
+    // The caller tells the terminal; the disk may be full.
   }
 }
 

@@ -22,7 +22,7 @@ class FileSink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
 
-  // What the terminal is told by somebody else: a line in the file alone.
+  // Writes a line to the file only; the caller tells the terminal.
   void error(const std::string& message) const;
 
  private:

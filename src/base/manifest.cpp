@@ -9,10 +9,10 @@
 #include <span>
 
 #include "base/checksummed_json.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
-#include "base/work_threads.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -24,7 +24,7 @@ constexpr int kManifestVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
 constexpr std::int64_t kThreads = 4;
 
-// A manifest names files of its own folder, and of those in it, only.
+// A manifest may only name files of its folder and subfolders.
 bool is_inside(const fs::path& name) {
   return name.is_relative() && name.has_filename() &&
          name.native() == name.lexically_normal().native() && *name.begin() != ".." &&

@@ -1,6 +1,6 @@
-// manifest.json tells what the files of a folder were when they were written: their sizes, and a
-// checksum (XXH3) of every block. One flipped bit of a weight makes no file unreadable; this finds
-// it, and says where.
+// manifest.json records the files of a folder as they were written: their sizes and a checksum
+// (XXH3) of every block. It finds one flipped bit of a weight, which leaves the file readable, and
+// tells where it is.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roformer {
 
-// What is wrong with a file of the folder.
+// Damage of a file in the folder.
 struct Damage {
   std::filesystem::path file;
   std::string message;      // "is not there", "bytes 0 to 4095 are not what was written"
@@ -24,15 +24,15 @@ struct Damage {
 
 class Manifest {
  public:
-  // Nothing where the folder has none. Throws Error (failure) where it is damaged itself.
+  // Nothing where the folder has no manifest. Throws Error (failure) for a damaged manifest.
   static std::optional<Manifest> read(const std::filesystem::path& folder);
-  // Of the files that are in the folder now, and in folders in it ("source/vocab.txt").
+  // The manifest of the files that are in the folder and its subfolders now ("source/vocab.txt").
   static Manifest of(const InnerPath& folder);
 
   void write() const;
   std::vector<std::string> names() const;
-  // Reads the file whole; nothing where it is what was written. One that the manifest does not
-  // name is not checked.
+  // Reads the whole file; nothing where it is as it was written. Files that the manifest does not
+  // name are not checked.
   std::optional<Damage> check(const std::string& name) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
-// Of a line "MemAvailable:   123 kB" or "active_file 4096" in a file of the system, in its unit.
+// The number in a line like "MemAvailable:   123 kB" or "active_file 4096" of a system file.
 std::uint64_t named_number(const std::string& path, const std::string& wanted) {
   std::ifstream file(path);
   std::string name;
@@ -28,13 +28,13 @@ std::uint64_t named_number(const std::string& path, const std::string& wanted) {
   return kUnknown;
 }
 
-// Bytes, of a line in kB.
+// In bytes, from a line in kB.
 std::uint64_t named_amount(const char* path, const std::string& wanted) {
   const std::uint64_t kibibytes = named_number(path, wanted);
   return kibibytes == kUnknown ? kUnknown : kibibytes * 1024;
 }
 
-// The files of the control group that a container is, in either version of them.
+// The files of a container's control group, which two versions name differently.
 struct GroupFiles {
   const char* limit;
   const char* used;
@@ -47,7 +47,7 @@ std::uint64_t left_in_group(const GroupFiles& files) {
   if (!(std::ifstream(files.limit) >> limit) || !(std::ifstream(files.used) >> used)) {
     return kUnknown;
   }
-  // Copies of files count as used, and are given back to who asks.
+  // The page cache counts as used, but is freed when a process asks for memory.
   for (const char* kind : {"inactive_file", "active_file"}) {
     const std::uint64_t cached = named_number(files.statistics, std::string(files.prefix) + kind);
     if (cached != kUnknown) used -= std::min(used, cached);
@@ -90,6 +90,14 @@ std::uint64_t available_memory() {
   const std::uint64_t left = std::min({named_amount("/proc/meminfo", "MemAvailable:"),
                                        left_in_group(kVersion2), left_in_group(kVersion1)});
   return left == kUnknown ? 0 : left;
+}
+
+std::uint64_t total_memory() {
+  const std::uint64_t total = named_amount("/proc/meminfo", "MemTotal:");
+  if (total == kUnknown) return 0;
+  std::uint64_t limit = 0;
+  const bool limited = static_cast<bool>(std::ifstream("/sys/fs/cgroup/memory.max") >> limit);
+  return limited && limit > 0 ? std::min(total, limit) : total;
 }
 
 std::uint64_t peak_memory() {

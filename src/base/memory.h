@@ -1,4 +1,4 @@
-// How much memory there is, and what an error says of the lack of it.
+// How much memory there is, and errors that come from a lack of it.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,19 @@
 
 namespace roformer {
 
-// Bytes that this process may still take: what the system has left, or the control group's limit.
-// 0 where the system does not tell.
+// Bytes that this process may still take: the rest of the system's memory or of the control group's
+// limit. 0 where the system does not tell.
 std::uint64_t available_memory();
 
-// The most bytes of the host's memory that this program has held since it was started (not counting
-// what the process was before exec); 0 where the system does not tell.
+// Bytes of the system's memory, or of the container's limit where that is lower; 0 where unknown.
+std::uint64_t total_memory();
+
+// The most bytes of the host's memory that this program has held since its start (without what ran
+// in the process before exec); 0 where the system does not tell.
 std::uint64_t peak_memory();
 
-// "not enough memory for another 37.3 GiB" of an error that came of a lack of memory (LibTorch's
-// have many lines); nothing of any other.
+// "not enough memory for another 37.3 GiB" for an error that came from a lack of memory (LibTorch's
+// have many lines); nothing for any other error.
 std::optional<std::string> lack_of_memory(const std::exception& error);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// What made a file: the command as it was typed, and which program that was.
+// The origin of a file: the command line and the program that wrote it.
 #pragma once
 
 #include <string>
@@ -10,11 +10,17 @@ struct Origin {
   std::string version;
   std::string commit;
 
-  // "`roformer evaluate RUN` · roformer 0.1.0 (1d1352d1f5b0)", of a page.
+  // "`roformer evaluate RUN` · roformer 0.1.0 (1d1352d1f5b0)", for the foot of a page.
   std::string footer() const;
 };
 
-// Of this process.
 Origin this_program();
+
+// The command line of this process as text that can be typed again: "roformer data prepare
+// 'my text' --output out". "roformer" where the system does not tell.
+std::string command_line();
+
+// The word as a shell would read it, in quotes where it needs them.
+std::string shell_word(const std::string& word);
 
 }  // namespace roformer

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <system_error>
 #include <utility>
 
+#include "base/directory_lock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_lock.h"
 #include "base/inner_path.h"
 #include "base/log.h"
 
@@ -83,7 +85,7 @@ OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::
                         number.substr(0, number.find('\n')) + ")",
                     "wait for it to end, or " + hint);
     }
-    // The holder before may have removed the file between the opening and the locking.
+    // The previous holder may have removed the file between our opening and locking it.
     struct stat held {};
     struct stat named {};
     if (::fstat(file.number(), &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
@@ -155,7 +157,7 @@ OutputFolder::OutputFolder(Options options)
     claim_->take();
     InnerPath(partial_).make_folder();
   } catch (const Error&) {
-    // Without the claim nobody would know whose these are.
+    // The claim tells whose these are.
     if (claim_->was_taken() && (is_there(partial_) || is_there(previous_))) claim_->abandon();
     throw;
   }
@@ -188,7 +190,7 @@ bool OutputFolder::is_begun() const {
   return !options_.journal.empty() && is_there(partial_ / options_.journal);
 }
 
-// Of a folder that stands in its place already.
+// For a folder that is already in its place.
 void OutputFolder::remove_journal() {
   if (options_.journal.empty() || !is_there(output_ / options_.journal)) return;
   if (!options_.is_replaceable || !options_.is_replaceable(output_)) return;
@@ -200,14 +202,14 @@ std::string OutputFolder::hint(const Options& options) {
   return options.flag.empty() ? "name another folder" : "choose another " + options.flag;
 }
 
-// What stands beside the output is this program's only if a claim says so.
+// Files beside the output belong to this program only if a claim says so.
 void OutputFolder::recover() {
   if (claim_->was_taken()) {
     if (!is_there(output_) && is_there(previous_)) rename_or_throw(previous_, output_);
     remove_or_throw(previous_);
     InnerPath(partial_).require_plain();
     if (is_begun()) {
-      InnerPath(partial_).require_plain_tree();  // it is gone on with
+      InnerPath(partial_).require_plain_tree();  // this process continues it
     } else {
       remove_or_throw(partial_);
     }
@@ -275,6 +277,19 @@ void OutputFolder::replace_in_two_steps() {
     rename_or_throw(previous_, output_);
     throw;
   }
+}
+
+ScratchFolder::ScratchFolder(const std::string& name) {
+  std::string pattern = (fs::temp_directory_path() / ("roformer-" + name + "-XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    throw_failure(pattern, "cannot make a folder: " + system_message(errno));
+  }
+  path_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code error;
+  fs::remove_all(path_, error);
 }
 
 }  // namespace roformer

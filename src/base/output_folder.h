@@ -1,15 +1,16 @@
 // A folder that is written beside its place and appears there only when it is complete, as
-// AtomicFile does for one file. Whatever system call the process is killed in, the place holds the
-// old folder or the new one, whole, and the next process that writes there clears up.
+// AtomicFile does for one file. Whatever system call the process is killed in, its place holds
+// either the whole old folder or the whole new one, and the next process that writes there cleans
+// up.
 //
-//   OUTPUT.lock      held by the process that writes (the kernel frees it when that is killed);
-//                    as long as the file says so, the two below are this program's to remove
-//   OUTPUT.partial   what is being written; exchanged with OUTPUT in one step (RENAME_EXCHANGE)
-//   OUTPUT.previous  the old folder, only on file systems that cannot exchange: for a moment
-//                    OUTPUT is not there then, and the next process that writes puts it back
+//   OUTPUT.lock      held by the writing process (the kernel frees it when that is killed); while
+//                    the file says so, this program may remove the two below
+//   OUTPUT.partial   the new folder; exchanged with OUTPUT in one step (RENAME_EXCHANGE)
+//   OUTPUT.previous  the old folder, on file systems that cannot exchange: OUTPUT is then missing
+//                    for a moment, and the next writer puts it back after a kill
 //
-// Work that takes long keeps a journal in the folder, of what is whole in it. Then what a killed
-// process left in OUTPUT.partial stays for the next one to go on with.
+// Long work keeps a journal in the folder that tells which files are complete. The next process
+// then continues with the OUTPUT.partial that a killed one left.
 #pragma once
 
 #include <filesystem>
@@ -26,33 +27,31 @@ class OutputFolder {
     std::filesystem::path output;
     bool overwrite = false;  // replace what is there
     std::string flag;        // names the output in hints; "" where it is an argument
-    std::string contents;    // of what may be replaced: "a prepared data set"
-    // True for a folder with such contents; nothing else is ever replaced but an empty folder.
+    std::string contents;    // what may be replaced: "a prepared data set"
+    // True for a folder with such contents. Nothing else is ever replaced, except an empty folder.
     std::function<bool(const std::filesystem::path&)> is_replaceable;
-    // Name of the file in the folder that tells what is whole in it; "" where there is none. It is
-    // no part of the finished folder.
+    // Name of the journal in the folder, "" for none. The finished folder does not have it.
     std::string journal = {};
   };
-  // Makes OUTPUT.partial, empty but where a killed process left a journal in it. Throws Error when
-  // OUTPUT exists and may not be replaced, or when another process is writing it.
+  // Makes OUTPUT.partial, which is empty unless a killed process left a journal in it. Throws Error
+  // when OUTPUT exists and may not be replaced, or when another process is writing it.
   explicit OutputFolder(Options options);
-  // Throws Error where the constructor would because of what OUTPUT is, and touches nothing: for
-  // work that comes before it.
+  // Throws the constructor's Error about OUTPUT, and touches nothing: for work that comes before.
   static void require_free(const Options& options);
-  // Without commit() nothing is left, no parent folder that was made for it either.
+  // Without commit(), removes everything, including parent folders that were made for the output.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // Whether a file is in such an output, or beside it while it is written: an input folder may
-  // hold it.
+  // Whether a file belongs to such an output, finished or being written. An input folder may hold
+  // the output.
   static bool holds(const std::filesystem::path& output, const std::filesystem::path& file);
 
   // Where to write.
   const std::filesystem::path& path() const { return partial_; }
   // Whether a killed process left its journal there.
   bool is_begun() const;
-  // Leaves all as it is, as if this process were killed: another goes on with it.
+  // Leaves everything as if this process were killed, for another process to continue.
   void leave();
   void commit();
 
@@ -62,11 +61,11 @@ class OutputFolder {
    public:
     Claim(std::filesystem::path path, const std::string& hint);
     ~Claim();
-    // True when a process that claimed the names was killed.
+    // True when a process that had claimed the names was killed.
     bool was_taken() const { return was_taken_; }
-    // Whenever it is interrupted, what was claimed before still is.
+    // Safe to interrupt: an earlier claim stays until the new one is written.
     void take();
-    // Leaves the file, so that the next process goes on with the clearing up.
+    // Leaves the file, so that the next process finishes the cleaning up.
     void abandon();
 
    private:
@@ -95,6 +94,21 @@ class OutputFolder {
   void remove_journal();
   void put_in_place();
   void replace_in_two_steps();
+};
+
+// A new folder among the system's temporary files, removed with its contents.
+class ScratchFolder {
+ public:
+  // `name` becomes part of the folder's name. Throws Error (failure) where none can be made.
+  explicit ScratchFolder(const std::string& name);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
 };
 
 }  // namespace roformer

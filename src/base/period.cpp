@@ -1,5 +1,7 @@
 #include "base/period.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -8,14 +10,15 @@
 namespace roformer {
 namespace {
 
-constexpr const char* kForms = "500 (steps), 3e (epochs), 20Mt (tokens) or 90min";
+// In the order of Period::Unit.
+constexpr std::array<std::string_view, 4> kUnits = {"", "e", "t", "min"};
 
 }  // namespace
 
 Period parse_period(std::string_view text) {
   const auto refuse = [&] {
     throw_usage("", "\"" + std::string(text) + "\" is not a period",
-                std::string("write ") + kForms);
+                "write 500 (steps), 3e (epochs), 20Mt (tokens) or 90min");
   };
   // The number ends at its last digit; std::from_chars would take the e of `3e` for an exponent.
   const std::size_t digits = text.find_first_not_of("0123456789.");
@@ -29,26 +32,16 @@ Period parse_period(std::string_view text) {
   }
   // Not 010, which some readers of YAML take for eight.
   if (number.size() > 1 && number[0] == '0' && number[1] != '.') refuse();
-  constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
-  if (rest == "min") {
-    if (period.amount > kMost) refuse();
-    period.unit = Period::Unit::minutes;
-    return period;
-  }
-  if (rest.starts_with('k') || rest.starts_with('M') || rest.starts_with('G')) {
+  const bool multiplied = rest.starts_with('k') || rest.starts_with('M') || rest.starts_with('G');
+  if (multiplied) {
     period.amount *= rest.front() == 'k' ? 1e3 : rest.front() == 'M' ? 1e6 : 1e9;
     rest.remove_prefix(1);
   }
+  constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
   if (period.amount > kMost) refuse();
-  if (rest.empty()) {
-    period.unit = Period::Unit::steps;
-  } else if (rest == "e") {
-    period.unit = Period::Unit::epochs;
-  } else if (rest == "t") {
-    period.unit = Period::Unit::tokens;
-  } else {
-    refuse();
-  }
+  const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
+  if (unit == kUnits.end() || (multiplied && rest == "min")) refuse();
+  period.unit = static_cast<Period::Unit>(unit - kUnits.begin());
   if (period.unit == Period::Unit::steps && period.amount != std::floor(period.amount)) refuse();
   return period;
 }
@@ -67,18 +60,8 @@ std::string to_string(const Period& period) {
   }
   char buffer[400];  // the least of all doubles has 326 characters
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, amount, std::chars_format::fixed);
-  std::string text(buffer, end.ptr);
-  switch (period.unit) {
-    case Period::Unit::steps:
-      return text;
-    case Period::Unit::epochs:
-      return text + "e";
-    case Period::Unit::tokens:
-      return text + multiplier + "t";
-    case Period::Unit::minutes:
-      return text + "min";
-  }
-  return text;
+  return std::string(buffer, end.ptr) + multiplier +
+         std::string(kUnits[static_cast<std::size_t>(period.unit)]);
 }
 
 double Consumed::in(Period::Unit unit) const {

@@ -23,7 +23,7 @@ Period parse_period(std::string_view text);
 // The shortest text that parse_period reads back to the same value.
 std::string to_string(const Period& period);
 
-// What a run has consumed so far, to be compared with periods.
+// The length of a run so far in every unit, to be compared with periods.
 struct Consumed {
   std::int64_t steps = 0;
   double epochs = 0;

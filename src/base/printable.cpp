@@ -1,35 +1,22 @@
 #include "base/printable.h"
 
 #include <fmt/format.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdint>
 
 namespace roformer {
-namespace {
-
-struct NextCharacter {
-  std::size_t bytes = 1;
-  char32_t code = 0;
-  bool valid = false;  // as UTF-8: the shortest form, no half of a pair
-};
 
 NextCharacter next_character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {.code = lead, .valid = true};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || bytes > text.size()) return {};
-  char32_t code = lead & (0x7fU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte & 0x3fU);
-  }
-  const bool shortest = bytes == 2 || code >= (bytes == 3 ? 0x800U : 0x10000U);
-  const bool half = code >= 0xd800 && code < 0xe000;
-  if (!shortest || half || code > 0x10ffff) return {};
-  return {.bytes = bytes, .code = code, .valid = true};
+  std::size_t bytes = 0;
+  UChar32 code = 0;
+  U8_NEXT(text.data(), bytes, text.size(), code);
+  if (code < 0) return {};
+  return {.bytes = bytes, .code = static_cast<char32_t>(code), .valid = true};
 }
+
+namespace {
 
 bool turns_direction(char32_t code) {
   return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
@@ -83,6 +70,12 @@ std::string escaped_controls(std::string_view text) {
     text.remove_prefix(next.bytes);
   }
   return result;
+}
+
+std::string as_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
 }
 
 std::string printable(std::string_view text) {

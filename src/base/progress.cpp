@@ -25,7 +25,7 @@ std::string format_amount(double amount, const std::string& unit) {
   return format_count(std::llround(amount)) + " " + unit;
 }
 
-// What cannot be shown, where the terminal was closed or the disk is full, must not end the work.
+// Ignores errors: a closed terminal or a full disk must not end the work.
 void put(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

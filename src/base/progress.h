@@ -30,13 +30,13 @@ class StatusLine {
   // True when a line would be shown now; the caller formats only then.
   bool due() const;
   void show(std::string_view given);
-  // The parts, two spaces apart. On a terminal those that do not fit are left out, whole: half a
-  // number is a wrong one.
+  // The parts, two spaces apart. On a terminal, parts that do not fit are left out whole: half a
+  // number would be a wrong one.
   void show(const std::vector<std::string>& parts);
   // Erases the live line, so that something else can be printed.
   void clear();
   bool is_terminal() const { return terminal_; }
-  // How long a line may be; no limit where it is none of a terminal.
+  // The longest line that fits; no limit outside a terminal.
   std::size_t columns() const;
 
  private:
@@ -68,7 +68,7 @@ class ProgressBar {
   std::vector<std::string> describe(std::uint64_t done) const;
 };
 
-// "TITLE  12s" while it lives, from the second second on: for work that does not say how far it is.
+// Shows "TITLE  12s" while it lives, after two seconds: for work whose progress is unknown.
 class ElapsedLine {
  public:
   explicit ElapsedLine(std::string title);

@@ -1,12 +1,15 @@
 // Counter-based random numbers: every value is a pure function of its key, so that any batch, mask
-// or initial weight can be made on its own, in any order, on any thread. The mixing function is the
+// or initial weight can be made separately, in any order, on any thread. The mixing function is the
 // finaliser of SplitMix64 (Steele, Lea, Flood 2014), applied once per word of the key.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
+
+#include "base/error.h"
 
 namespace roformer {
 
@@ -70,8 +73,24 @@ class Random {
 // corpus of any size is shuffled without a table (Feistel network of four rounds, cycle walking).
 class Permutation {
  public:
-  Permutation(std::uint64_t size, std::uint64_t key);
-  std::uint64_t operator[](std::uint64_t index) const;
+  Permutation(std::uint64_t size, std::uint64_t key)
+      : size_(size),
+        key_(key),
+        half_bits_(((size <= 1 ? 1 : static_cast<int>(std::bit_width(size - 1))) + 1) / 2) {}
+  std::uint64_t operator[](std::uint64_t index) const {
+    ROFORMER_ASSERT(index < size_);
+    const std::uint64_t half_mask = (std::uint64_t{1} << half_bits_) - 1;
+    do {
+      std::uint64_t left = index >> half_bits_, right = index & half_mask;
+      for (std::uint64_t round = 0; round < 4; ++round) {
+        const std::uint64_t mixed = left ^ (random_key({key_, round, right}) & half_mask);
+        left = right;
+        right = mixed;
+      }
+      index = (left << half_bits_) | right;
+    } while (index >= size_);
+    return index;
+  }
   std::uint64_t size() const { return size_; }
 
  private:

@@ -1,5 +1,5 @@
-// SHA-1, for no other purpose than to recognise files whose publishers give it: it protects from
-// damage and mistakes, not from attackers.
+// SHA-1, to recognise files whose publishers give it: it protects from damage and mistakes, not
+// from attackers. Written here because no cryptographic library is needed for anything else.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace roformer {
 class Sha1 {
  public:
   void update(std::string_view bytes);
-  // Of all bytes so far, as 40 hexadecimal digits. Ends the computation.
+  // Ends the computation: the hash of all bytes, as 40 hexadecimal digits.
   std::string finish();
 
  private:

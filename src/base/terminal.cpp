@@ -1,6 +1,7 @@
 #include "base/terminal.h"
 
 #include <sys/ioctl.h>
+#include <unicode/uchar.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,19 +22,39 @@ std::size_t terminal_columns(int descriptor, std::size_t otherwise) {
   return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
-std::string cut_to_columns(std::string_view text, std::size_t columns) {
-  std::size_t width = 0, last = 0;  // where the last column that is kept beside an ellipsis begins
-  for (std::size_t index = 0; index < text.size(); ++index) {
-    if ((static_cast<unsigned char>(text[index]) & 0xc0) == 0x80) continue;
-    if (++width == columns) last = index;
-    if (width > columns) return std::string(text.substr(0, last)) + (columns > 0 ? "…" : "");
-  }
-  return std::string(text);
+namespace {
+
+std::size_t columns_of(const NextCharacter& character) {
+  constexpr char32_t kSoftHyphen = 0xAD;
+  if (!character.valid || character.code == kSoftHyphen) return 1;
+  const auto code = static_cast<UChar32>(character.code);
+  if ((U_GET_GC_MASK(code) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0) return 0;
+  const int width = u_getIntPropertyValue(code, UCHAR_EAST_ASIAN_WIDTH);
+  return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
 }
 
+}  // namespace
+
 std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const NextCharacter character = next_character(text);
+    columns += columns_of(character);
+    text.remove_prefix(character.bytes);
+  }
+  return columns;
+}
+
+std::string cut_to_columns(std::string_view text, std::size_t columns) {
+  std::size_t used = 0, kept = 0;  // bytes that fit beside an ellipsis
+  for (std::size_t at = 0; at < text.size();) {
+    const NextCharacter character = next_character(text.substr(at));
+    used += columns_of(character);
+    if (used > columns) return std::string(text.substr(0, kept)) + (columns > 0 ? "…" : "");
+    at += character.bytes;
+    if (used < columns) kept = at;
+  }
+  return std::string(text);
 }
 
 std::string wrapped(std::string_view text, std::size_t columns) {
@@ -47,6 +68,38 @@ std::string wrapped(std::string_view text, std::size_t columns) {
     result += word;
   }
   return result;
+}
+
+std::vector<std::string> wrap_text(std::string_view text, std::size_t columns) {
+  columns = std::max<std::size_t>(columns, 2);  // room for one wide character
+  std::vector<std::string> lines(1);
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, space);
+    text.remove_prefix(std::min(space + 1, text.size()));
+    const std::size_t gap = lines.back().empty() ? 0 : 1;
+    if (used + gap + columns_of(word) <= columns) {
+      lines.back().append(gap, ' ').append(word);
+      used += gap + columns_of(word);
+      continue;
+    }
+    if (gap == 1) {
+      lines.emplace_back();
+      used = 0;
+    }
+    while (!word.empty()) {
+      const NextCharacter character = next_character(word);
+      if (used + columns_of(character) > columns) {
+        lines.emplace_back();
+        used = 0;
+      }
+      lines.back().append(word.substr(0, character.bytes));
+      used += columns_of(character);
+      word.remove_prefix(character.bytes);
+    }
+  }
+  return lines;
 }
 
 }  // namespace roformer

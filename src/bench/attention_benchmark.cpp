@@ -2,9 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/elu.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/randn.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,23 +9,20 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/plain_linear_attention.h"
+#include "analysis/reference_attention.h"
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "bench/attention_layer.h"
-#include "bench/timed_training.h"
+#include "bench/benchmark.h"
+#include "bench/timing.h"
 #include "config/check.h"
 #include "metrics/statistics.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
-
-double median_or_none(const std::vector<double>& times) {
-  return times.empty() ? -1 : median(times);
-}
 
 Settings settings_of_kernel(const Settings& settings, const std::string& kernel,
                             const AttentionBenchmarkOptions& options, std::int64_t length) {
@@ -42,33 +36,13 @@ Settings settings_of_kernel(const Settings& settings, const std::string& kernel,
   return result;
 }
 
-// Of [L, L] matrices that a pass holds: the window's mask and bias.
+// The [L, L] matrices of a pass: the window's mask and bias.
 double matrix_bytes(const std::string& kernel, std::int64_t length) {
   return kernel == "window" ? 3 * kFloat * static_cast<double>(length) * static_cast<double>(length)
                             : 0;
 }
 
-at::Tensor random_input(std::vector<std::int64_t> shape, const ComputePlan& plan) {
-  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
-  return at::empty(shape, at::TensorOptions().dtype(type).device(plan.device)).normal_();
-}
-
-// Forward, and with slopes backward, of one function of x.
-template <class Function>
-double timed_pass(const at::Tensor& x, const at::Tensor& slopes, const Function& function) {
-  const auto start = BenchmarkClock::now();
-  if (slopes.defined()) {
-    x.mutable_grad() = at::Tensor();
-    function(x).backward(slopes);
-    wait_for(x.grad().flatten()[0]);
-  } else {
-    const c10::AutoGradMode no_gradient(false);
-    wait_for(function(x.detach()).flatten()[0]);
-  }
-  return milliseconds_since(start);
-}
-
-// What was measured at shorter lengths says how long the next one would take.
+// Predicts from shorter lengths how long the next one would take.
 class Patience {
  public:
   explicit Patience(double seconds) : seconds_(seconds) {}
@@ -95,8 +69,7 @@ class Patience {
 class AttentionContest {
  public:
   AttentionContest(const Settings& settings, const ComputePlan& plan,
-                   const AttentionBenchmarkOptions& options,
-                   const std::function<void(std::int64_t, std::int64_t)>& progress)
+                   const AttentionBenchmarkOptions& options, const BenchmarkProgress& progress)
       : settings_(settings),
         plan_(plan),
         options_(options),
@@ -119,7 +92,7 @@ class AttentionContest {
   const Settings& settings_;
   const ComputePlan& plan_;
   const AttentionBenchmarkOptions& options_;
-  const std::function<void(std::int64_t, std::int64_t)>& progress_;
+  const BenchmarkProgress& progress_;
   Patience patience_;
   std::int64_t passes_, done_ = 0;
   bool stopped_ = false;
@@ -137,24 +110,24 @@ class AttentionContest {
       if (stopped_) return;
       AttentionCost cost{.kernel = kernel, .length = length};
       const Settings settings = settings_of_kernel(settings_, kernel, options_, length);
-      Problems problems;
-      check(settings, {}, {}, problems);
-      if (!problems.empty()) {
-        // The kernel is no value that the user gave.
-        constexpr std::string_view kNowhere = "default: ";
-        std::string_view refusal = problems.lines().front();
-        if (refusal.starts_with(kNowhere)) refusal.remove_prefix(kNowhere.size());
-        cost.remark = fmt::format("refused: {}", refusal);
-      } else if (matrix_bytes(kernel, length) > options_.memory) {
-        cost.remark = fmt::format("its masks would take about {:.0f} GiB",
-                                  matrix_bytes(kernel, length) / (1 << 30));
-      } else {
-        cost.remark = patience_.refusal(kernel, length);
-      }
+      cost.remark = refusal(kernel, settings, length);
       if (cost.remark.empty()) measure(settings, x, slopes, cost);
       costs.push_back(std::move(cost));
       advance();
     }
+  }
+
+  // Why the kernel is not measured at this length; "" where it is.
+  std::string refusal(const std::string& kernel, const Settings& settings,
+                      std::int64_t length) const {
+    const std::string refused = refusal_of(settings), nowhere = "refused: default: ";
+    // The kernel is no value of the user's, so its location is left out.
+    if (refused.starts_with(nowhere)) return "refused: " + refused.substr(nowhere.size());
+    if (!refused.empty()) return refused;
+    if (const double bytes = matrix_bytes(kernel, length); bytes > options_.memory) {
+      return fmt::format("its masks would take about {:.0f} GiB", bytes / (1 << 30));
+    }
+    return patience_.refusal(kernel, length);
   }
 
   void measure(const Settings& settings, const at::Tensor& x, const at::Tensor& slopes,
@@ -163,20 +136,16 @@ class AttentionContest {
     const auto pass = [&](const at::Tensor& input) {
       return layers.forward(input, cost.length, AttentionForm::efficient);
     };
-    std::vector<double> forward, training;
-    for (std::int64_t round = 0; round <= options_.repeats; ++round) {
-      const double once = timed_pass(x, {}, pass), both = timed_pass(x, slopes, pass);
-      if (round == 0) continue;
-      forward.push_back(once);
-      training.push_back(both);
-      if (options_.stopped && options_.stopped()) break;
-    }
-    cost.forward = median_or_none(forward);
-    cost.training = median_or_none(training);
+    const TurnTimes times =
+        time_pieces({[&](std::int64_t) { return timed_pass(x, {}, pass); },
+                     [&](std::int64_t) { return timed_pass(x, slopes, pass); }},
+                    {.counted = options_.repeats, .stops = [&](std::int64_t round, std::size_t) {
+                       return round > 0 && options_.stopped && options_.stopped();
+                     }});
+    cost.forward = median_or_none(times[0]);
+    cost.training = median_or_none(times[1]);
     patience_.note(cost.kernel, cost.length, cost.training);
-    const MemoryMeter meter;
-    timed_pass(x, slopes, pass);
-    cost.memory = static_cast<double>(meter.peak());
+    cost.memory = pass_memory(x, slopes, pass);
   }
 
   LinearFormCost measure_forms(std::int64_t length) {
@@ -194,16 +163,15 @@ class AttentionContest {
               ? fmt::format("its states would take about {:.0f} GiB", bytes / (1 << 30))
               : patience_.refusal(name, length);
       if (refusal.empty()) {
-        std::vector<double> times;
-        for (std::int64_t round = 0; round <= options_.repeats; ++round) {
-          const double passed = timed_pass(x, slopes, [&](const at::Tensor& input) {
-            LinearFeatures features{.query = at::elu(input) + 1};
-            features.key = features.rotated_query = features.rotated_key = features.query;
-            return attention(features);
-          });
-          if (round > 0) times.push_back(passed);
-        }
-        time = median_or_none(times);
+        const auto pass = [&](const at::Tensor& input) {
+          LinearFeatures features{.query = at::elu(input) + 1};
+          features.key = features.rotated_query = features.rotated_key = features.query;
+          return attention(features);
+        };
+        time =
+            median_or_none(time_pieces({[&](std::int64_t) { return timed_pass(x, slopes, pass); }},
+                                       {.counted = options_.repeats})
+                               .front());
         patience_.note(name, length, time);
       } else {
         cost.remark += (cost.remark.empty() ? "" : "; ") + name + ": " + refusal;
@@ -232,9 +200,9 @@ std::vector<std::string> attention_kernels() {
   return {"softmax", "window", "elu", "favor"};
 }
 
-AttentionBenchmark benchmark_attention(
-    const Settings& settings, const ComputePlan& plan, const AttentionBenchmarkOptions& options,
-    const std::function<void(std::int64_t, std::int64_t)>& progress) {
+AttentionBenchmark benchmark_attention(const Settings& settings, const ComputePlan& plan,
+                                       const AttentionBenchmarkOptions& options,
+                                       const BenchmarkProgress& progress) {
   ROFORMER_ASSERT(std::ranges::is_sorted(options.lengths));
   return AttentionContest(settings, plan, options, progress).run();
 }

@@ -1,6 +1,6 @@
-// What the kernels of attention cost as the text grows: time and memory of an attention layer with
-// its projections under the softmax, under the softmax with a window and as linear attention, at
-// one length after the other; and the forms of causal linear attention beside each other.
+// The cost of attention kernels by the length of the text: time and memory of an attention layer
+// with its projections, with softmax attention, softmax attention with a window and linear
+// attention; and a comparison of the forms of causal linear attention.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/timing.h"
 #include "config/settings.h"
 #include "tensor/device.h"
 
@@ -26,8 +27,7 @@ struct AttentionBenchmarkOptions {
   std::int64_t repeats = 5;   // rounds that count, after one that does not
   std::int64_t window = 256;  // tokens that `window` sees
   bool forms = false;         // of causal linear attention, too
-  // A kernel is not measured at longer texts where a pass would take longer, by its growth so far,
-  // or its matrices more memory.
+  // A kernel is not measured where a pass would probably take longer, or its matrices more memory.
   double longest = std::numeric_limits<double>::infinity();  // seconds
   double memory = std::numeric_limits<double>::infinity();   // bytes
   // Asked after every measurement; true: no further one.
@@ -44,9 +44,9 @@ struct AttentionCost {
   std::string remark = {};
 };
 
-// Causal linear attention (elu) over given features, without projections: in chunks as models
-// compute it, not causal (one state for all), and with the state after every key written out. As
-// AttentionCost::training.
+// Causal linear attention (elu) over given features, without projections, measured as
+// AttentionCost::training: in chunks as models compute it, not causal (one state for all), and with
+// the state after every key written out.
 struct LinearFormCost {
   std::int64_t length = 0;
   double chunked = -1;
@@ -61,13 +61,13 @@ struct AttentionBenchmark {
 };
 
 // progress(done, of) is called after every measurement.
-AttentionBenchmark benchmark_attention(
-    const Settings& settings, const ComputePlan& plan, const AttentionBenchmarkOptions& options,
-    const std::function<void(std::int64_t, std::int64_t)>& progress);
+AttentionBenchmark benchmark_attention(const Settings& settings, const ComputePlan& plan,
+                                       const AttentionBenchmarkOptions& options,
+                                       const BenchmarkProgress& progress);
 
-// The length from which on the kernel's training pass takes less time than the softmax's at all
-// that were measured, between two of them (as both grow by powers of the length); nothing where
-// they do not cross. Lengths below `shortest` do not count.
+// The length beyond which the kernel's training pass takes less time than the softmax's at every
+// measured length, interpolated between two of them (both grow as powers of the length); nothing
+// where they do not cross. Lengths below `shortest` do not count.
 std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
                                      std::string_view kernel, std::int64_t shortest = 0);
 

@@ -1,11 +1,16 @@
 #include "bench/attention_layer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <c10/core/GradMode.h>
 
 #include "analysis/reference_attention.h"
 #include "attention/self_attention.h"
 #include "base/error.h"
+#include "bench/timing.h"
+#include "config/check.h"
 #include "tensor/operations.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 
@@ -107,6 +112,38 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
     state = project(attended, layer.output) + layer.output_bias.to(x.scalar_type());
   }
   return state;
+}
+
+at::Tensor random_input(const std::vector<std::int64_t>& shape, const ComputePlan& plan) {
+  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
+  return at::empty(shape, at::TensorOptions().dtype(type).device(plan.device)).normal_();
+}
+
+double timed_pass(const at::Tensor& x, const at::Tensor& slopes,
+                  const std::function<at::Tensor(const at::Tensor&)>& function) {
+  const auto start = BenchmarkClock::now();
+  if (slopes.defined()) {
+    x.mutable_grad() = at::Tensor();
+    function(x).backward(slopes);
+    wait_for(x.grad().flatten()[0]);
+  } else {
+    const c10::AutoGradMode no_gradient(false);
+    wait_for(function(x.detach()).flatten()[0]);
+  }
+  return milliseconds_since(start);
+}
+
+double pass_memory(const at::Tensor& x, const at::Tensor& slopes,
+                   const std::function<at::Tensor(const at::Tensor&)>& function) {
+  const MemoryMeter meter;
+  timed_pass(x, slopes, function);
+  return static_cast<double>(meter.peak());
+}
+
+std::string refusal_of(const Settings& settings) {
+  Problems problems;
+  check(settings, {}, {}, problems);
+  return problems.empty() ? "" : "refused: " + problems.lines().front();
 }
 
 }  // namespace roformer

@@ -1,11 +1,15 @@
-// One multi-head self-attention layer with its projections, as it stands in the encoder, on its
-// own: what `roformer bench positions` times. The scheme's biases are made in each pass.
+// Multi-head self-attention layers with their projections, as in the encoder but without anything
+// else: what `roformer bench positions` and `bench attention` time. Each pass computes the scheme's
+// biases.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "config/settings.h"
 #include "config/task_facts.h"
@@ -18,13 +22,13 @@ namespace roformer {
 
 enum class AttentionForm {
   efficient,  // as models compute it
-  plain,      // verify/reference_attention.h: every pair written out, in the parameters' precision
+  plain,  // analysis/reference_attention.h: every pair written out, in the parameters' precision
 };
 
 class AttentionLayers {
  public:
-  // `layers` of them, one behind the other, without anything between; they share what the scheme
-  // shares. Sizes, scheme, attention and seed from the settings.
+  // `layers` of them in sequence, without anything between; they share what the scheme shares. The
+  // settings give sizes, scheme, attention and seed.
   AttentionLayers(const Settings& settings, std::int64_t layers, const ComputePlan& plan);
 
   // x [sequences * length, M] in the plan's precision -> the same shape.
@@ -46,5 +50,19 @@ class AttentionLayers {
   at::Tensor attend_plainly(const at::Tensor& state, const Layer& layer,
                             AttentionContext context) const;
 };
+
+// Normally distributed numbers in the plan's precision and on its device.
+at::Tensor random_input(const std::vector<std::int64_t>& shape, const ComputePlan& plan);
+
+// Milliseconds of a function of x: forward alone or, where slopes are defined, forward and backward
+// with these gradients of the output.
+double timed_pass(const at::Tensor& x, const at::Tensor& slopes,
+                  const std::function<at::Tensor(const at::Tensor&)>& function);
+// The most memory that tensors take at once in such a pass, in bytes.
+double pass_memory(const at::Tensor& x, const at::Tensor& slopes,
+                   const std::function<at::Tensor(const at::Tensor&)>& function);
+
+// "refused: WHY" where the settings contradict themselves, else "".
+std::string refusal_of(const Settings& settings);
 
 }  // namespace roformer

@@ -1,61 +1,143 @@
 #include "bench/benchmark.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/randn.h>
-#include <algorithm>
-#include <utility>
 
-#include "base/memory.h"
-#include "bench/model_products.h"
-#include "bench/random_language.h"
-#include "config/task_facts.h"
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/products.h"
+#include "bench/timing.h"
 #include "metrics/statistics.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
+#include "training/training_step.h"
 
 namespace roformer {
 namespace {
 
-// Multiply-adds of the matrix products of one step, times two for FLOP and three for forward and
-// both gradients. Behind the last attention only the targets' rows are computed.
-double step_gflop(const Settings& settings, double tokens, double targets) {
-  const ModelSettings& model = settings.model;
-  const LayerProducts layer = layer_products(model);
-  const auto width = static_cast<double>(model.width);
-  const auto layers = static_cast<double>(model.layers);
-  const double narrow =
-      model.embedding_width > 0 ? static_cast<double>(model.embedding_width) : width;
-  const double keys =
-      keys_of_layers(settings, model.layers, static_cast<double>(settings.data.length),
-                     task_facts(settings.task).causal);
-  const double stack = layers * tokens * layer.projections +
-                       ((layers - 1) * tokens + targets) * layer.behind +
-                       tokens * keys * layer.of_pair;
-  const double dense = model.head == LanguageHeadKind::bert ? width : 0;
-  const double head = targets * narrow * (dense + static_cast<double>(model.vocabulary));
-  return 6 * (stack + head) * 1e-9;
+constexpr std::size_t kOperations = 12;  // listed one by one
+
+struct Area {
+  std::string_view scope;  // before the slash
+  std::string_view title;
+};
+constexpr std::array<Area, 7> kAreas{{{"products", "matrix products"},
+                                      {"attention", "attention"},
+                                      {"position", "rotations"},
+                                      {"elementwise", "norms, activations, dropout"},
+                                      {"loss", "cross entropy"},
+                                      {"embedding", "embeddings"},
+                                      {"optimizer", "optimiser"}}};
+
+std::string_view area_of(const OperationTime& operation) {
+  static const std::set<std::string_view> kProducts{"aten::mm",     "aten::addmm",  "aten::addmm_",
+                                                    "aten::bmm",    "aten::linear", "aten::matmul",
+                                                    "aten::baddbmm"};
+  static const std::set<std::string_view> kCopies{
+      "aten::copy_", "aten::_to_copy", "aten::to",    "aten::contiguous",  "aten::clone",
+      "aten::cat",   "aten::fill_",    "aten::zero_", "aten::index_select"};
+  const std::string_view scope =
+      std::string_view(operation.scope).substr(0, operation.scope.find('/'));
+  // The products inside of attention are its own; those of the loss are as any others.
+  if (scope != "attention") {
+    if (kProducts.contains(operation.name)) return "matrix products";
+    if (kCopies.contains(operation.name)) return "copies and casts";
+  }
+  for (const Area& area : kAreas) {
+    if (area.scope == scope) return area.title;
+  }
+  // LibTorch's own: aten::_flash_attention_forward, aten::_cudnn_attention_backward.
+  if (operation.name.find("_attention_") != std::string::npos) return "attention";
+  return "other operations";
 }
+
+std::string title_of(const OperationTime& operation) {
+  std::string title;
+  for (const std::string& part : {operation.scope, operation.name, operation.kernel}) {
+    if (part.empty()) continue;
+    title += (title.empty() ? "" : " > ") + part;
+  }
+  return title;
+}
+
+void sort_by_time(std::vector<StepPart>& parts) {
+  std::stable_sort(parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) {
+    return a.milliseconds > b.milliseconds;
+  });
+}
+
+constexpr std::uint64_t kSeed = 7;  // of dropout
 
 }  // namespace
 
-double matmul_ceiling(const ComputePlan& plan, std::int64_t wanted) {
-  constexpr std::int64_t kOnCpu = 2048, kOnGpu = 8192;
-  const std::int64_t size = wanted > 0 ? wanted : plan.device.is_cpu() ? kOnCpu : kOnGpu;
-  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
-  // Random: a GPU multiplies equal numbers faster, which switch fewer transistors.
-  const at::Tensor a = at::randn({size, size}, at::TensorOptions().dtype(type).device(plan.device));
-  at::Tensor product = at::mm(a, a);
-  wait_for(product[0][0]);
-  double best = INFINITY;
-  for (int i = 0; i < 10; ++i) {
-    const auto start = BenchmarkClock::now();
-    at::mm_out(product, a, a);
-    wait_for(product[0][0]);
-    best = std::min(best, milliseconds_since(start));
+StepProfile step_profile(const OperationProfile& profile, std::int64_t steps,
+                         std::int64_t threads) {
+  const auto count = static_cast<double>(steps);
+  const double wall = profile.wall_milliseconds();
+  StepProfile result{.milliseconds = wall / count, .idle_share = profile.idle_share(threads)};
+  const auto part = [&](std::string name, double milliseconds, double calls) {
+    return StepPart{.name = std::move(name),
+                    .milliseconds = milliseconds / count,
+                    .share = milliseconds / wall,
+                    .calls = calls / count};
+  };
+  std::map<std::string_view, StepPart> areas;
+  double between = wall;
+  for (const OperationTime& operation : profile.operations()) {
+    const StepPart own =
+        part(title_of(operation), operation.milliseconds, static_cast<double>(operation.calls));
+    between -= operation.milliseconds;
+    StepPart& area = areas[area_of(operation)];
+    area.milliseconds += own.milliseconds;
+    area.share += own.share;
+    area.calls += own.calls;
+    if (result.operations.size() < kOperations) result.operations.push_back(own);
   }
-  const auto edge = static_cast<double>(size);
-  return 2 * edge * edge * edge * 1e-6 / best;
+  for (auto& [name, area] : areas) {
+    area.name = name;
+    result.parts.push_back(std::move(area));
+  }
+  result.parts.push_back(part("between operations", between, 0));
+  sort_by_time(result.parts);
+  return result;
+}
+
+TimedTraining::TimedTraining(std::unique_ptr<TrainingObjective> objective, const Settings& settings)
+    : objective_(std::move(objective)),
+      settings_(settings.training),
+      optimizer_(objective_->parameters(), {.beta1 = settings_.beta1,
+                                            .beta2 = settings_.beta2,
+                                            .epsilon = settings_.epsilon,
+                                            .weight_decay = settings_.weight_decay}),
+      graphs_(make_pass_graphs(*objective_, settings_)) {
+  objective_->parameters().apply_constraints();
+}
+
+StepTime TimedTraining::step(std::int64_t number) {
+  if (next_.second == nullptr || next_.first != number) {
+    next_ = {number, objective_->make_batch(number)};
+  }
+  const auto start = BenchmarkClock::now();
+  std::vector<std::unique_ptr<TrainingBatch>> batches;
+  batches.push_back(std::move(next_.second));
+  StepTime time{.targets = batches.back()->target_count};
+  const StepResult result = take_training_step(*objective_, optimizer_, std::move(batches),
+                                               {.step = number,
+                                                .seed = kSeed,
+                                                .learning_rate = settings_.learning_rate,
+                                                .clip = settings_.clip,
+                                                .graphs = graphs_.get()});
+  // A GPU is still at work here.
+  const auto loading = BenchmarkClock::now();
+  next_ = {number + 1, objective_->make_batch(number + 1)};
+  time.loading = milliseconds_since(loading);
+  wait_for(result.outcome.gradient_norm);
+  time.milliseconds = milliseconds_since(start);
+  return time;
 }
 
 RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
@@ -95,7 +177,7 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
       .best_milliseconds = *std::min_element(milliseconds.begin(), milliseconds.end()),
       .gflop = work.gflop,
       .loader_share = loading / total,
-      .peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20),
+      .peak_memory_mib = peak_memory_mib(),
       .gpu_memory_mib = static_cast<std::int64_t>(peak_gpu_memory() >> 20),
       .profile = times.profile};
   const double seconds = result.step_milliseconds * 1e-3;
@@ -109,24 +191,6 @@ StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
     result.own_share = result.gflops_per_second / result.own_gflops_per_second;
   }
   return result;
-}
-
-StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
-                                       const BenchmarkRounds& rounds) {
-  TimedTraining training(random_language(settings, plan), settings);
-  const RoundTimes times =
-      time_rounds(rounds, 1, [&](std::int64_t number) { return training.step(number); });
-  double targets = 0;
-  for (const StepTime& step : times.measured) {
-    targets += static_cast<double>(step.targets) / static_cast<double>(rounds.measured);
-  }
-  const std::int64_t tokens = settings.training.batch * settings.data.length;
-  return step_benchmark(times,
-                        {.parameters = training.parameters().count(),
-                         .tokens = tokens,
-                         .examples = settings.training.batch,
-                         .gflop = step_gflop(settings, static_cast<double>(tokens), targets)},
-                        plan);
 }
 
 }  // namespace roformer

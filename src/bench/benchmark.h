@@ -1,20 +1,75 @@
-// Speed of training steps, measured so that figures of different machines can be compared: beside
-// the times stand the arithmetic of a step and the machine's own ceiling for matrix products.
+// Times of training steps, reported so that figures of different machines can be compared: with the
+// arithmetic of a step, the machine's own ceiling for matrix products and, on request, a profile
+// that says where the time goes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/own_products.h"
-#include "bench/step_profile.h"
-#include "bench/timed_training.h"
+#include "bench/products.h"
 #include "config/settings.h"
 #include "tensor/device.h"
+#include "tensor/profile.h"
+#include "training/optimizer.h"
+#include "training/pass_graphs.h"
+#include "training/task.h"
 
 namespace roformer {
+
+// Part of a step. `calls` are those of its operations, a step.
+struct StepPart {
+  std::string name;
+  double milliseconds = 0;  // a step
+  double share = 0;         // of the step's time
+  double calls = 0;
+};
+
+struct StepProfile {
+  double milliseconds = 0;  // a step, while the profile was made
+  // Matrix products, attention, rotations, elementwise work, loss, embeddings, optimiser, copies,
+  // other operations, and what lies between operations (batches, graph, allocation). The longest
+  // first; they sum to the step.
+  std::vector<StepPart> parts;
+  std::vector<StepPart> operations;  // the longest single ones
+  // The share of the cores' time that threads waited, or of the GPU's time that it had no work.
+  double idle_share = 0;
+};
+
+StepProfile step_profile(const OperationProfile& profile, std::int64_t steps, std::int64_t threads);
+
+// One step of the trainer.
+struct StepTime {
+  double milliseconds = 0;
+  double loading = 0;        // of these, for making the batch
+  std::int64_t targets = 0;  // that carried a loss
+};
+
+// The trainer's steps with a clock, on an objective whose batches cost next to nothing.
+class TimedTraining {
+ public:
+  // The settings give optimiser, rate and clipping.
+  TimedTraining(std::unique_ptr<TrainingObjective> objective, const Settings& settings);
+
+  // A whole step on the batch of that number: forward, backward, clipping, update, and meanwhile,
+  // as the trainer's prefetcher does, the next batch.
+  StepTime step(std::int64_t number);
+
+  const ParameterStore& parameters() const { return objective_->parameters(); }
+
+ private:
+  std::unique_ptr<TrainingObjective> objective_;
+  TrainingSettings settings_;
+  AdamW optimizer_;
+  std::unique_ptr<PassGraphs> graphs_;
+  // The number of the next batch, and the batch.
+  std::pair<std::int64_t, std::unique_ptr<TrainingBatch>> next_;
+};
 
 struct StepBenchmark {
   std::int64_t parameters = 0;
@@ -39,28 +94,22 @@ struct StepBenchmark {
 struct BenchmarkRounds {
   std::int64_t measured = 10;
   std::int64_t warmup = 3;  // before them, not counted
-  // Whose time is told part by part, of those measured; recording it costs some microseconds an
-  // operation.
+  // The device of which a profile is made; recording it costs some microseconds for each operation.
   std::optional<c10::Device> profile = {};
   std::string trace = "";  // of a profile on a GPU: the file (operation_profile.h)
 };
-
-// Full training steps (batch, forward, backward, clipping, AdamW) of settings' model on random
-// tokens.
-StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
-                                       const BenchmarkRounds& rounds);
 
 struct RoundTimes {
   std::vector<StepTime> measured;
   std::map<ProductShape, std::int64_t> products;  // of one more round
   std::optional<StepProfile> profile;             // `milliseconds` and the rest of a step
 };
-// Calls round(number) for warmup and measured rounds and for one more; each takes `steps` steps and
+// Calls round(number) for warmup and measured rounds and for one more; each makes `steps` steps and
 // returns the mean of their times.
 RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
                        const std::function<StepTime(std::int64_t number)>& round);
 
-// From the times of single steps to the figures above.
+// The figures above from the times of single steps.
 struct StepWork {
   std::int64_t parameters = 0;
   std::int64_t tokens = 0;
@@ -69,8 +118,5 @@ struct StepWork {
 };
 StepBenchmark step_benchmark(const RoundTimes& times, const StepWork& work,
                              const ComputePlan& plan);
-
-// GFLOP/s of square matrix products, large enough for the device to be busy; 0: as its kind needs.
-double matmul_ceiling(const ComputePlan& plan, std::int64_t size = 0);
 
 }  // namespace roformer

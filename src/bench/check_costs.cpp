@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "base/random.h"
-#include "bench/random_language.h"
-#include "bench/timed_training.h"
+#include "bench/random_training.h"
+#include "bench/timing.h"
 #include "data/shard.h"
 #include "metrics/statistics.h"
 #include "training/checkpoint.h"
@@ -14,26 +14,17 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-double time_of(const std::function<void()>& work) {
-  const auto start = BenchmarkClock::now();
-  work();
-  return milliseconds_since(start);
-}
-
 // The two in turn, after one round that does not count.
 CheckCost alternating(const std::string& what, std::int64_t rounds,
                       const std::function<void()>& check, const std::function<void()>& work) {
-  std::vector<double> checks, works;
-  for (std::int64_t round = 0; round <= rounds; ++round) {
-    const double checking = time_of(check), working = time_of(work);
-    if (round == 0) continue;
-    checks.push_back(checking);
-    works.push_back(working);
-  }
-  return {.what = what, .check_milliseconds = median(checks), .work_milliseconds = median(works)};
+  const TurnTimes times = time_pieces(
+      {[&](std::int64_t) { return time_of(check); }, [&](std::int64_t) { return time_of(work); }},
+      {.counted = rounds});
+  return {
+      .what = what, .check_milliseconds = median(times[0]), .work_milliseconds = median(times[1])};
 }
 
-// Milliseconds that comparing blocks adds to reading one token of a shard for the first time.
+// Milliseconds that comparing blocks adds to the first read of a token of a shard.
 double checking_of_a_token(const fs::path& file, std::int64_t vocabulary, std::int64_t rounds) {
   constexpr std::size_t kPiece = 1 << 16, kPieces = 256;  // 16 million tokens
   const ShardVocabulary words{.size = static_cast<std::uint64_t>(vocabulary)};
@@ -48,31 +39,28 @@ double checking_of_a_token(const fs::path& file, std::int64_t vocabulary, std::i
     }
     writer.finish();
   }
-  std::vector<double> differences;
-  for (std::int64_t round = 0; round <= rounds; ++round) {
+  const TimedPiece difference = [&](std::int64_t) {
     const Shard shard(file);
     const auto read = [&] {
       for (std::size_t piece = 0; piece < kPieces; ++piece) shard.copy_tokens(piece * kPiece, ids);
     };
-    const double first = time_of(read), second = time_of(read);
-    if (round > 0) differences.push_back(first - second);
-  }
+    const double first = time_of(read);
+    return first - time_of(read);
+  };
+  const std::vector<double> differences = time_pieces({difference}, {.counted = rounds}).front();
   return std::max(0.0, median(differences)) / static_cast<double>(kPiece * kPieces);
 }
 
 CheckCost cost_of_tokens(const Settings& settings, const ComputePlan& plan, const fs::path& folder,
                          std::int64_t rounds) {
   TimedTraining training(random_language(settings, plan), settings);
-  std::vector<double> steps;
-  for (std::int64_t step = 0; step <= rounds; ++step) {
-    const double milliseconds = training.step(step).milliseconds;
-    if (step > 0) steps.push_back(milliseconds);
-  }
+  const TimedPiece step = [&](std::int64_t number) { return training.step(number).milliseconds; };
+  const double milliseconds = median(time_pieces({step}, {.counted = rounds}).front());
   const auto tokens = static_cast<double>(settings.training.batch * settings.data.length);
   return {.what = "a step's tokens, read for the first time",
           .check_milliseconds =
               tokens * checking_of_a_token(folder / "shard.bin", settings.model.vocabulary, rounds),
-          .work_milliseconds = median(steps)};
+          .work_milliseconds = milliseconds};
 }
 
 }  // namespace

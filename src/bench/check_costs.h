@@ -1,6 +1,6 @@
-// What it costs to compare with their checksums the files that a command reads: a checkpoint's and
-// a data set's. All of them are in the system's cache, as when they were just written: from a disk
-// reading costs more, and checking as much.
+// The cost of comparing the files that a command reads, a checkpoint's and a data set's, with their
+// checksums. All files are in the system's cache, as if just written: reading from a disk costs
+// more, checking costs the same.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace roformer {
 struct CheckCost {
   std::string what;
   double check_milliseconds = 0;  // medians
-  double work_milliseconds = 0;   // what the check is a part of, without it
+  double work_milliseconds = 0;   // the work around the check, without it
 
   double share() const { return check_milliseconds / work_milliseconds; }
 };
 
-// Writes a checkpoint and a data set of settings' size into `folder`. Three costs: of the weights
-// as they are opened, of weights and moments as a training goes on, and of a step's tokens as they
-// are read for the first time, beside the step. `rounds` > 0.
+// Writes a checkpoint and a data set of settings' size into `folder`. Three costs: opening weights,
+// resuming with weights and moments, and the first read of a step's tokens compared with the step.
+// `rounds` > 0.
 std::vector<CheckCost> measure_check_costs(const Settings& settings, const ComputePlan& plan,
                                            const std::filesystem::path& folder,
                                            std::int64_t rounds);

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/tuned_environment.h"
+#include "base/process.h"
+#include "config/yaml_fields.h"
 #include "data/recipe.h"
 #include "experiments/child_process.h"
 #include "experiments/record.h"
@@ -29,7 +30,7 @@ constexpr const char* kOurRounds = "rounds_of_ours";
 constexpr const char* kPeersRounds = "rounds_of_the_peer";
 constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 
-// The figure of the last line that is a JSON object; warnings may stand around it.
+// The figure of the last line that is a JSON object; warnings may surround it.
 std::optional<double> figure_in(const std::string& output, const std::string& key) {
   std::optional<double> found;
   for (std::size_t begin = 0; begin < output.size();) {

@@ -1,6 +1,6 @@
-// Two programs at the same work, one after the other and round by round, so that what disturbs the
-// machine disturbs both: a file names the pairs of commands, each of which prints one JSON object,
-// and the figure of it that counts. `roformer bench compare` runs it.
+// `roformer bench compare`: two programs at the same work, alternating round by round, so that a
+// disturbance of the machine affects both. A file names the pairs of commands; each prints one JSON
+// object, one figure of which is compared.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace roformer {
 
 struct ComparedPair {
   std::string work;     // "pretraining step, small, fp32"
-  std::string ours;     // what follows `roformer`, for the shell
+  std::string ours;     // the words after `roformer`, for the shell
   std::string peer;     // whose program: "Hugging Face, eager"
   std::string command;  // the peer's, for the shell
   std::string figure;   // key of the JSON objects: "step_ms", "sentences_per_s"
@@ -32,7 +32,7 @@ struct SpeedComparison {
 // Throws Error (usage) with every problem of the file.
 SpeedComparison read_comparison(const std::filesystem::path& file);
 
-// What one program did in one round.
+// One program in one round.
 struct Timing {
   double figure = 0;
   double memory = 0;  // MiB, resident, at most
@@ -42,10 +42,10 @@ struct ComparedTimings {
   std::vector<Timing> ours, peers;  // [rounds]
 };
 
-// Of a figure that is better when it is higher: a rate, "..._per_s".
+// Whether a higher figure is better: a rate, "..._per_s".
 bool is_rate(const std::string& figure);
 
-// How many times as fast ours was, of two figures of one round.
+// Our speed divided by the peer's, from two figures of one round.
 double advantage(const std::string& figure, double ours, double peer);
 
 struct ComparisonOptions {
@@ -53,8 +53,8 @@ struct ComparisonOptions {
   std::string program;            // a path; started with the words of ComparedPair::ours
 };
 
-// All rounds of one pair. A command that fails or prints no such figure throws Error (failure) with
-// the last line that it wrote; a signal to stop ends it and throws Error.
+// Runs all rounds of one pair. Throws Error (failure) for a command that fails, with its last line,
+// or prints no such figure; a signal to stop ends the command and throws Error.
 ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
                         const ComparisonOptions& options);
 
@@ -64,19 +64,18 @@ struct MeasuredPair {
   std::string commit;  // of the program that was timed
 };
 
-// Medians, with the range of the ratio over the rounds, and the commits where they differ.
+// Medians with the range of the ratio over the rounds, and commits where these differ.
 Table comparison_table(const std::vector<MeasuredPair>& measured);
 
-// The record that a published table stands beside, as record.h has it of a study; `machine` says
+// The record of a published table, like that of a study (experiments/record.h); `machine` says
 // where it was timed.
 void write_comparison_record(const std::filesystem::path& record, const std::filesystem::path& file,
                              const std::vector<MeasuredPair>& measured, const Origin& origin,
                              const nlohmann::ordered_json& machine);
 
 // The pairs of `comparison` that a record holds, timed on the same processor with the same
-// commands: what a measurement of the others leaves as it is, each with the commit that it was
-// timed with. None where there is no record yet; throws Error (failure) for one that is damaged or
-// was edited.
+// commands, each with its commit: a measurement of other pairs keeps them. Empty where there is no
+// record yet; throws Error (failure) for one that is damaged or was edited.
 std::vector<MeasuredPair> measured_before(const std::filesystem::path& record,
                                           const SpeedComparison& comparison,
                                           const nlohmann::ordered_json& machine);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/memory.h"
-#include "bench/timed_training.h"
+#include "bench/timing.h"
 #include "metrics/statistics.h"
 
 namespace roformer {
@@ -12,13 +11,11 @@ DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
                                      const std::vector<std::string>& lines, std::int64_t repeats,
                                      std::vector<std::string>* translations) {
   DecodingBenchmark result;
-  std::vector<TranslatedLine> found = translator.translate(lines, {});
-  std::vector<double> seconds;
-  for (std::int64_t i = 0; i < repeats; ++i) {
-    const auto start = BenchmarkClock::now();
-    found = translator.translate(lines, {});
-    seconds.push_back(milliseconds_since(start) * 1e-3);
-  }
+  std::vector<TranslatedLine> found;
+  const TimedPiece translate = [&](std::int64_t) {
+    return 1e-3 * time_of([&] { found = translator.translate(lines, {}); });
+  };
+  const std::vector<double> seconds = time_pieces({translate}, {.counted = repeats}).front();
   for (const TranslatedLine& line : found) {
     const bool blank = line.translations.empty();
     if (translations != nullptr) {
@@ -32,7 +29,7 @@ DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
   result.best_seconds = *std::ranges::min_element(seconds);
   result.sentences_per_second = static_cast<double>(result.sentences) / result.seconds;
   result.target_tokens_per_second = static_cast<double>(result.target_tokens) / result.seconds;
-  result.peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20);
+  result.peak_memory_mib = peak_memory_mib();
   return result;
 }
 

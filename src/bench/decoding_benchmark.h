@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 
 namespace roformer {
 
@@ -19,8 +19,8 @@ struct DecodingBenchmark {
   std::int64_t peak_memory_mib = 0;  // of the process
 };
 
-// All of `roformer translate` but reading and writing, `repeats` times after one that does not
-// count. `translations`, where given, takes the texts.
+// All of `roformer translate` except reading and writing, `repeats` times after one that does not
+// count. `translations` receives the texts unless it is null.
 DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
                                      const std::vector<std::string>& lines, std::int64_t repeats,
                                      std::vector<std::string>* translations = nullptr);

@@ -1,8 +1,5 @@
 #include "bench/position_benchmark.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,24 +8,18 @@
 
 #include "analysis/reference_attention.h"
 #include "bench/attention_layer.h"
-#include "bench/random_language.h"
-#include "bench/timed_training.h"
-#include "config/check.h"
+#include "bench/random_training.h"
+#include "bench/timing.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "metrics/statistics.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 namespace roformer {
 namespace {
 
-// Of a round's times; -1 where nothing was measured.
-double middle(const std::vector<double>& times) {
-  return times.empty() ? -1 : median(times);
-}
-
-// What serves only the task that the settings were written for has nothing to say in another.
+// Keys that serve only the settings' own task go back to their defaults.
 void make_causal(Settings& settings) {
   if (task_facts(settings.task).causal) return;
   settings.task = std::ranges::find_if(all_task_facts(), &TaskFacts::causal)->task;
@@ -37,66 +28,63 @@ void make_causal(Settings& settings) {
   }
 }
 
-// One scheme with what is measured of it.
+// One scheme with all that is measured.
 class Contestant {
  public:
   Contestant(const Settings& settings, const ComputePlan& plan,
              const PositionBenchmarkOptions& options)
-      : settings_(settings),
-        plan_(plan),
-        options_(options),
-        layers_(settings, options.layers, plan) {
+      : settings_(settings), options_(options), layers_(settings, options.layers, plan) {
     if (options.model) training_.emplace(random_language(settings, plan), settings);
     with_plain_ = options.plain && plain_fits();
   }
 
-  // Measurements of a round.
-  std::int64_t parts() const { return 2 + (with_plain_ ? 2 : 0) + (training_ ? 1 : 0); }
-
-  void round(const at::Tensor& x, const at::Tensor& slopes, std::int64_t number, bool counts) {
-    const auto note = [&](std::vector<double>& times, double time) {
-      if (counts) times.push_back(time);
+  // The measurements of a round, as cost() expects their times.
+  Turn turn(const at::Tensor& x, const at::Tensor& slopes) {
+    Turn pieces;
+    const auto add = [&](AttentionForm form, const at::Tensor& gradients) {
+      pieces.push_back([this, form, &x, gradients](std::int64_t) {
+        return timed_pass(x, gradients, pass(form)) / static_cast<double>(options_.layers);
+      });
     };
-    const auto layer = static_cast<double>(options_.layers);
-    note(forward_, forward(x, AttentionForm::efficient) / layer);
-    note(training_times_, train(x, slopes, AttentionForm::efficient) / layer);
-    if (with_plain_) {
-      note(plain_forward_, forward(x, AttentionForm::plain) / layer);
-      note(plain_training_, train(x, slopes, AttentionForm::plain) / layer);
+    for (const AttentionForm form : {AttentionForm::efficient, AttentionForm::plain}) {
+      if (form == AttentionForm::plain && !with_plain_) continue;
+      add(form, {});
+      add(form, slopes);
     }
-    if (training_) note(steps_, training_->step(number).milliseconds);
+    if (training_) {
+      pieces.push_back([this](std::int64_t round) { return training_->step(round).milliseconds; });
+    }
+    return pieces;
   }
 
   // `stopped`: without another pass.
-  PositionCost cost(const at::Tensor& x, const at::Tensor& slopes, bool stopped) const {
+  PositionCost cost(const TurnTimes& times, const at::Tensor& x, const at::Tensor& slopes,
+                    bool stopped) const {
     const auto memory = [&](AttentionForm form) {
-      if (stopped) return -1.0;
-      const MemoryMeter meter;
-      train(x, slopes, form);
-      return static_cast<double>(meter.peak());
+      return stopped ? -1.0 : pass_memory(x, slopes, pass(form));
     };
-    return {.scheme = settings_.position.scheme,
-            .causal = task_facts(settings_.task).causal,
-            .length = options_.length,
-            .forward = middle(forward_),
-            .training = middle(training_times_),
-            .memory = memory(AttentionForm::efficient),
-            .step = middle(steps_),
-            .plain_forward = middle(plain_forward_),
-            .plain_training = middle(plain_training_),
-            .plain_memory = with_plain_ ? memory(AttentionForm::plain) : -1,
-            .remark = remark_};
+    PositionCost cost{.scheme = settings_.position.scheme,
+                      .causal = task_facts(settings_.task).causal,
+                      .length = options_.length,
+                      .forward = median_or_none(times[0]),
+                      .training = median_or_none(times[1]),
+                      .memory = memory(AttentionForm::efficient),
+                      .remark = remark_};
+    if (training_) cost.step = median_or_none(times.back());
+    if (!with_plain_) return cost;
+    cost.plain_forward = median_or_none(times[2]);
+    cost.plain_training = median_or_none(times[3]);
+    cost.plain_memory = memory(AttentionForm::plain);
+    return cost;
   }
 
  private:
   Settings settings_;
-  ComputePlan plan_;
   PositionBenchmarkOptions options_;
   AttentionLayers layers_;
   std::optional<TimedTraining> training_;
   bool with_plain_ = false;
   std::string remark_;
-  std::vector<double> forward_, training_times_, plain_forward_, plain_training_, steps_;
 
   bool plain_fits() {
     constexpr double kBytes = 4;
@@ -112,21 +100,27 @@ class Contestant {
     return false;
   }
 
-  double forward(const at::Tensor& x, AttentionForm form) const {
-    const c10::AutoGradMode no_gradient(false);
-    const auto start = BenchmarkClock::now();
-    wait_for(layers_.forward(x.detach(), options_.length, form).select(0, 0).select(0, 0));
-    return milliseconds_since(start);
-  }
-
-  double train(const at::Tensor& x, const at::Tensor& slopes, AttentionForm form) const {
-    x.mutable_grad() = at::Tensor();
-    const auto start = BenchmarkClock::now();
-    layers_.forward(x, options_.length, form).backward(slopes);
-    wait_for(x.grad().select(0, 0).select(0, 0));
-    return milliseconds_since(start);
+  std::function<at::Tensor(const at::Tensor&)> pass(AttentionForm form) const {
+    return [this, form](const at::Tensor& x) { return layers_.forward(x, options_.length, form); };
   }
 };
+
+// All schemes of the options; `none` comes first, once for encoders and once for causal models
+// where such are among them.
+std::vector<Settings> contestants_of(const Settings& settings,
+                                     const PositionBenchmarkOptions& options) {
+  std::vector<Settings> all{benchmark_settings(settings, "none", options)};
+  for (const std::string& scheme : options.schemes) {
+    if (scheme != "none") all.push_back(benchmark_settings(settings, scheme, options));
+  }
+  const auto causal = [](const Settings& one) { return task_facts(one.task).causal; };
+  if (std::ranges::any_of(all, causal) && !causal(all.front())) {
+    Settings none = all.front();
+    make_causal(none);
+    all.insert(all.begin() + 1, none);
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -144,55 +138,41 @@ Settings benchmark_settings(const Settings& settings, const std::string& scheme,
 std::vector<PositionCost> benchmark_positions(const Settings& settings, const ComputePlan& plan,
                                               const PositionBenchmarkOptions& options,
                                               const BenchmarkProgress& progress) {
-  std::vector<Settings> all;
-  for (const std::string& scheme : options.schemes) {
-    if (scheme != "none") all.push_back(benchmark_settings(settings, scheme, options));
-  }
-  const bool any_causal = std::any_of(all.begin(), all.end(),
-                                      [](const Settings& s) { return task_facts(s.task).causal; });
-  Settings none = benchmark_settings(settings, "none", options);
-  if (any_causal && !task_facts(none.task).causal) {
-    Settings causal = none;
-    make_causal(causal);
-    all.insert(all.begin(), causal);
-  }
-  all.insert(all.begin(), none);
-
   std::vector<PositionCost> costs;
-  std::vector<std::unique_ptr<Contestant>> contestants;  // of each cost; none: refused
-  std::int64_t parts = 0, done = 0;
+  std::vector<std::unique_ptr<Contestant>> contestants;  // for each cost; null: refused
   bool stopped = false;
-  for (const Settings& one : all) {
-    Problems problems;
-    check(one, {}, {}, problems);
+  for (const Settings& one : contestants_of(settings, options)) {
     costs.push_back({.scheme = one.position.scheme,
                      .causal = task_facts(one.task).causal,
                      .length = options.length,
-                     .remark = problems.empty() ? "" : "refused: " + problems.lines().front()});
+                     .remark = refusal_of(one)});
     stopped = stopped || (options.stopped && options.stopped());  // building takes long, too
-    const bool taken = problems.empty() && !stopped;
+    const bool taken = costs.back().remark.empty() && !stopped;
     contestants.push_back(taken ? std::make_unique<Contestant>(one, plan, options) : nullptr);
-    if (taken) parts += contestants.back()->parts() * (options.repeats + 1) + 1;  // 1: the memory
   }
-  const auto type = plan.precision == Precision::bf16 ? at::kBFloat16 : at::kFloat;
-  const auto input = [&] {
-    return at::empty({options.sequences * options.length, settings.model.width},
-                     at::TensorOptions().dtype(type).device(plan.device))
-        .normal_();
-  };
-  const at::Tensor x = input().requires_grad_(), slopes = input();
-  if (!stopped) progress(done, parts);
-  for (std::int64_t round = 0; round <= options.repeats && !stopped; ++round) {
-    for (const auto& contestant : contestants) {
-      if (contestant == nullptr || stopped) continue;
-      contestant->round(x, slopes, round, round > 0);
-      progress(done += contestant->parts(), parts);
-      stopped = options.stopped && options.stopped();
-    }
-  }
-  for (std::size_t i = 0; i < costs.size(); ++i) {
+  const std::vector<std::int64_t> shape{options.sequences * options.length, settings.model.width};
+  const at::Tensor x = random_input(shape, plan).requires_grad_();
+  const at::Tensor slopes = random_input(shape, plan);
+  std::vector<Turn> turns;
+  std::vector<std::size_t> places;  // of the turns among the costs
+  std::int64_t parts = 0, done = 0;
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
     if (contestants[i] == nullptr) continue;
-    costs[i] = contestants[i]->cost(x, slopes, stopped);
+    turns.push_back(contestants[i]->turn(x, slopes));
+    places.push_back(i);
+    parts += std::ssize(turns.back()) * (options.repeats + 1) + 1;  // 1: the memory
+  }
+  if (!stopped) progress(done, parts);
+  const std::vector<TurnTimes> times =
+      take_turns(turns, {.counted = stopped ? 0 : options.repeats,
+                         .warmup = stopped ? 0 : 1,
+                         .stops = [&](std::int64_t, std::size_t turn) {
+                           progress(done += std::ssize(turns[turn]), parts);
+                           stopped = options.stopped && options.stopped();
+                           return stopped;
+                         }});
+  for (std::size_t turn = 0; turn < times.size(); ++turn) {
+    costs[places[turn]] = contestants[places[turn]]->cost(times[turn], x, slopes, stopped);
     if (!stopped) progress(++done, parts);
   }
   return costs;

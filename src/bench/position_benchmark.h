@@ -1,6 +1,6 @@
-// What the positional schemes cost beside each other: the time of an attention layer with its
-// projections and of a whole training step, and the memory of the layer's tensors, all in turn
-// round after round, so that whatever else the machine does hits all alike.
+// The cost of the positional schemes: time of an attention layer with its projections and of a
+// whole training step, and memory of the layer's tensors. All schemes have their turn in every
+// round.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/timing.h"
 #include "config/settings.h"
 #include "tensor/device.h"
 
@@ -23,7 +24,7 @@ struct PositionBenchmarkOptions {
   bool model = true;         // whole training steps too
   bool plain = false;        // the form that writes every pair out, too
   double memory = std::numeric_limits<double>::infinity();  // bytes that the plain form may take
-  // Asked before a scheme is made ready and after every turn of it; true: no further one, and no
+  // Asked before a scheme is built and after each of its turns; true ends the benchmark, and no
   // memory is measured.
   std::function<bool()> stopped = {};
 };
@@ -44,15 +45,15 @@ struct PositionCost {
   std::string remark;  // why something was not measured
 };
 
-// Settings as a scheme needs them here: tables with a row for each position, `causal` for schemes
-// that only look to the left. `length` and `sequences` become data.length and training.batch.
+// Settings as a scheme needs them here: tables with a row for each position, a causal task for
+// schemes that only look to the left. `length` and `sequences` become data.length and
+// training.batch.
 Settings benchmark_settings(const Settings& settings, const std::string& scheme,
                             const PositionBenchmarkOptions& options);
 
-// One entry for every scheme, in their order; `none` stands first, once for encoders and once for
-// causal models where such are among them. progress(done, of) is called when all are made ready
-// (done is 0) and after every measurement.
-using BenchmarkProgress = std::function<void(std::int64_t done, std::int64_t of)>;
+// One entry for every scheme, in their order; `none` comes first, once for encoders and once for
+// causal models where such are among them. progress() is called when all are ready (done is 0) and
+// after every turn.
 std::vector<PositionCost> benchmark_positions(const Settings& settings, const ComputePlan& plan,
                                               const PositionBenchmarkOptions& options,
                                               const BenchmarkProgress& progress);

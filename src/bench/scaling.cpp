@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory.h"
-#include "bench/random_language.h"
-#include "bench/timed_training.h"
+#include "bench/random_training.h"
+#include "bench/timing.h"
 #include "metrics/statistics.h"
 #include "training/training_step.h"
 
@@ -17,7 +16,7 @@ namespace {
 constexpr std::int64_t kUncounted = 2;
 constexpr std::uint64_t kDropoutSeed = 11;
 
-// The reduction with a watch: all come together first, so that waiting is not taken for adding.
+// A timed reduction. All processes meet first, so that waiting is not counted as adding.
 class WatchedReduction : public StepReduction {
  public:
   WatchedReduction(Processes& processes, std::unique_ptr<StepReduction> inner)
@@ -31,7 +30,7 @@ class WatchedReduction : public StepReduction {
   }
   bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     const auto start = BenchmarkClock::now();
-    meet(processes_);
+    barrier(processes_);
     wait = milliseconds_since(start);
     const bool whole = inner_ ? inner_->finish(sums, parameters, missing) : missing == 0;
     reduce = milliseconds_since(start) - wait;
@@ -58,14 +57,14 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
   const auto objective = random_language(settings, plan);
   ParameterStore& parameters = objective->parameters();
   const bool in_parts = settings.training.shard_optimizer;
-  AdamW optimizer = in_parts ? AdamW(parameters, {}, processes) : AdamW(parameters, {});
+  AdamW optimizer(parameters, {}, in_parts ? &processes : nullptr);
   WatchedReduction reduction(
       processes, make_step_reduction(processes, parameters,
                                      {.order = settings.training.reduce, .in_parts = in_parts}));
   const BatchNumbers numbers{.accumulation = settings.training.accumulation,
                              .rank = processes.rank(),
                              .processes = processes.count()};
-  std::vector<double> whole, waits, reduces, bare;
+  std::vector<double> whole, waits, reduces;
   for (std::int64_t step = 0; step < kUncounted + steps; ++step) {
     const auto start = BenchmarkClock::now();
     std::vector<std::unique_ptr<TrainingBatch>> batches;
@@ -85,12 +84,12 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
     waits.push_back(reduction.wait);
     reduces.push_back(reduction.reduce);
   }
-  for (std::int64_t i = 0; i < steps && !processes.alone(); ++i) {
-    meet(processes);
-    const auto start = BenchmarkClock::now();
-    processes.begin_sum(parameters.flat_gradients())->wait();
-    bare.push_back(milliseconds_since(start));
-  }
+  const TimedPiece sum_alone = [&](std::int64_t) {
+    barrier(processes);
+    return time_of([&] { processes.begin_sum(parameters.flat_gradients())->wait(); });
+  };
+  const std::vector<double> bare =
+      time_pieces({sum_alone}, {.counted = processes.alone() ? 0 : steps, .warmup = 0}).front();
   const auto& gradients = parameters.flat_gradients();
   return {.processes = processes.count(),
           .threads = at::get_num_threads(),
@@ -100,7 +99,7 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
           .wait_milliseconds = median(waits),
           .reduce_milliseconds = median(reduces),
           .bare_milliseconds = bare.empty() ? 0 : median(bare),
-          .peak_memory_mib = static_cast<std::int64_t>(peak_memory() >> 20)};
+          .peak_memory_mib = peak_memory_mib()};
 }
 
 }  // namespace roformer

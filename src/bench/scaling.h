@@ -1,5 +1,5 @@
-// What a step of several processes is made of: computing, waiting for the slowest and adding up
-// the gradients, on random tokens.
+// The parts of a training step of several processes on random tokens: computing, waiting for the
+// slowest process, adding up the gradients.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ScalingTimes {
   double step_milliseconds = 0;  // medians of the first process
   double wait_milliseconds = 0;
   double reduce_milliseconds = 0;
-  // Adding up such a gradient with nothing else to do.
+  // Adding up such a gradient while nothing else runs.
   double bare_milliseconds = 0;
   std::int64_t peak_memory_mib = 0;  // of the first process
 
@@ -26,12 +26,12 @@ struct ScalingTimes {
     return step_milliseconds - wait_milliseconds - reduce_milliseconds;
   }
   double tokens_per_second() const { return 1e3 * static_cast<double>(tokens) / step_milliseconds; }
-  // What each process sends in a ring, and gets: 2 (n - 1) / n of the gradient.
+  // Each process of a ring sends and receives 2 (n - 1) / n of the gradient.
   double bytes_sent() const;
 };
 
-// Steps of settings' model with training.accumulation micro-batches in each process, after some
-// that are not counted. Every process makes the same call.
+// Measures steps of settings' model with training.accumulation micro-batches in each process, after
+// some that do not count. Every process makes the same call.
 ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
                              Processes& processes, std::int64_t steps);
 

@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
-#include "runs/average.h"
+#include "cli/command.h"
+#include "runs/new_run.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -1,5 +1,4 @@
-#include "cli/bench_attention.h"
-
+// `roformer bench attention`: the cost of attention kernels by the length of the text.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -14,23 +13,19 @@
 #include "base/origin.h"
 #include "base/progress.h"
 #include "bench/attention_benchmark.h"
-#include "cli/command.h"
+#include "cli/bench_commands.h"
 #include "cli/machine.h"
-#include "config/load.h"
 #include "config/suggest.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "report/chart.h"
 #include "report/html.h"
-#include "report/table.h"
-#include "tensor/device.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
 
-struct BenchAttentionOptions {
-  std::string config;
+struct BenchAttentionOptions : BenchFlags {
   std::vector<std::string> kernels = attention_kernels();
   std::vector<std::int64_t> lengths{512, 1024, 2048, 4096};
   std::int64_t sequences = 1;
@@ -38,9 +33,7 @@ struct BenchAttentionOptions {
   std::int64_t window = 256;
   double longest = 60;
   bool forms = false;
-  bool json = false, markdown = false;
   std::string chart;
-  std::vector<Override> overrides;
 };
 
 constexpr double kMebibytes = 1 << 20;
@@ -50,13 +43,6 @@ const std::vector<Override> kLayer{{"task", "causal_lm"}, {"model.width", "768"}
                                    {"model.heads", "12"}, {"model.feed_forward", "3072"},
                                    {"model.layers", "1"}, {"model.vocabulary", "4000"},
                                    {"position", "rope"}};
-
-Settings layer_settings(const BenchAttentionOptions& options) {
-  if (!options.config.empty()) return load_settings(options.config, options.overrides);
-  std::vector<Override> overrides = kLayer;
-  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
-  return default_settings(overrides);
-}
 
 void check_options(BenchAttentionOptions& options) {
   const std::vector<std::string> known = attention_kernels();
@@ -71,17 +57,8 @@ void check_options(BenchAttentionOptions& options) {
     throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .html");
   }
   if (!options.chart.empty()) require_output(options.chart);
-  if (options.json && options.markdown) {
-    throw_usage("--json, --markdown", "are forms of one table", "one of them");
-  }
-  std::ranges::sort(options.lengths);
-  const auto repeated = std::ranges::unique(options.lengths);
-  options.lengths.erase(repeated.begin(), repeated.end());
-}
-
-Cell measured(double value, double unit = 1) {
-  if (value < 0) return std::monostate{};
-  return value / unit;
+  require_one_form(options, "--json, --markdown");
+  sort_once(options.lengths);
 }
 
 Table kernel_table(const std::vector<AttentionCost>& costs) {
@@ -176,7 +153,7 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
   LineChart memory =
       cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
   if (options.chart.ends_with(".svg")) {
-    time.subtitle = memory.subtitle = "";  // that of both stands above them
+    time.subtitle = memory.subtitle = "";  // the grid has it
     write_file_atomically(
         InnerPath::named(options.chart),
         to_svg(LineChartGrid{
@@ -216,10 +193,8 @@ void print(const BenchAttentionOptions& options, const AttentionBenchmark& resul
 
 void bench_attention(BenchAttentionOptions options) {
   check_options(options);
-  const Settings settings = layer_settings(options);
-  prepare_threads(settings.threads);
-  const ComputePlan plan =
-      plan_compute(settings.device, settings.training.precision, settings.model.width);
+  const Settings settings = settings_or(options, kLayer);
+  const ComputePlan plan = prepare(settings);
   const StopSignals signals("stopping; what was measured is shown");
   const auto passes = options.lengths.size() * (options.kernels.size() + (options.forms ? 3 : 0));
   ProgressBar bar("measuring", passes, "kernels");
@@ -237,7 +212,7 @@ void bench_attention(BenchAttentionOptions options) {
        .stopped = [] { return StopSignals::received() != 0; }},
       [&](std::int64_t done, std::int64_t) { bar.advance_to(static_cast<std::uint64_t>(done)); });
   bar.finish(passes);
-  const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
+  const std::string device = device_in_words(plan);
   const std::string precision = to_word(plan.precision);
   const std::string subtitle = fmt::format(
       "a {}attention layer ({} heads, width {}, {}), {}, {}, {}",
@@ -283,22 +258,13 @@ void add_bench_attention(CLI::App& bench) {
            "round\nthat does not count; memory as `bench positions` counts it. Without other "
            "sizes: one\ncausal sequence, 12 heads, width 768, rope. The counterpart in PyTorch is\n"
            "scripts/peers/attention_lengths.py.\n"});
-  command->add_option("--lengths", options->lengths, "tokens of a sequence")
-      ->delimiter(',')
-      ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 20));
+  add_lengths(*command, options->lengths, "tokens of a sequence")->capture_default_str();
   command->add_option("--kernels", options->kernels, "of softmax, window, elu, favor")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--batch", options->sequences, "sequences of a pass")
-      ->capture_default_str()
-      ->check(positive());
-  command->add_option("--repeats", options->repeats, "rounds that count")
-      ->capture_default_str()
-      ->check(positive());
-  command->add_option("--window", options->window, "tokens that `window` sees")
-      ->capture_default_str()
-      ->check(positive());
+  add_count(*command, "--batch", options->sequences, "sequences of a pass");
+  add_count(*command, "--repeats", options->repeats, "rounds that count");
+  add_count(*command, "--window", options->window, "tokens that `window` sees");
   command
       ->add_option("--longest", options->longest,
                    "seconds: what would take longer, by its growth so far, is left out")
@@ -309,9 +275,9 @@ void add_bench_attention(CLI::App& bench) {
                     "written out");
   command->add_option("--chart", options->chart,
                       "write both charts, log-log, into FILE.svg or FILE.html");
-  command->add_flag("--json", options->json, "one JSON object");
+  add_json_flag(*command, *options);
   command->add_flag("--markdown", options->markdown, "the tables as Markdown");
-  command->add_option("--config", options->config, "configuration file, for its sizes");
+  add_config_flag(*command, *options);
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_attention(*options); });
 }

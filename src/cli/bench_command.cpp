@@ -10,23 +10,12 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "bench/benchmark.h"
-#include "bench/classifier_benchmark.h"
-#include "bench/gpu_peaks.h"
-#include "bench/translation_benchmark.h"
-#include "cli/bench_attention.h"
-#include "cli/bench_checks.h"
-#include "cli/bench_compare.h"
-#include "cli/bench_decoding.h"
-#include "cli/bench_devices.h"
-#include "cli/bench_positions.h"
-#include "cli/bench_scaling.h"
-#include "cli/bench_settings.h"
+#include "bench/products.h"
+#include "bench/random_training.h"
+#include "cli/bench_commands.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/machine.h"
 #include "config/words.h"
-#include "report/table.h"
 
 namespace roformer {
 namespace {
@@ -36,14 +25,13 @@ constexpr std::int64_t kWarmupRounds = 1;  // of a translator
 constexpr std::initializer_list<TaskKind> kClassifiers = {TaskKind::glue};
 constexpr std::initializer_list<TaskKind> kTranslators = {TaskKind::translation};
 
-struct BenchOptions {
-  std::string config;
+struct BenchOptions : BenchFlags {
   std::int64_t steps = 0;
-  bool json = false;
   bool lengths = false;
   bool profile = false;
   std::string trace;
-  std::vector<Override> overrides;
+
+  bool profiles() const { return profile || !trace.empty(); }
 };
 
 nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan,
@@ -67,7 +55,7 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"max_rss_mib", result.peak_memory_mib}};
 }
 
-// Of the GPU that computes; nothing without one, in fp32 or for a card whose promise is not known.
+// Nothing without a GPU, in fp32, and for a card whose peak is unknown.
 std::optional<double> model_flops_utilization(const ComputePlan& plan,
                                               const StepBenchmark& result) {
   const std::vector<std::string> cards = inspect_machine(".").nvidia_cards;
@@ -77,12 +65,10 @@ std::optional<double> model_flops_utilization(const ComputePlan& plan,
 }
 
 Table parts_table(const std::string& title, const std::vector<StepPart>& parts) {
-  using Alignment = Column::Alignment;
-  using Style = NumberFormat::Style;
-  Table table({{.title = title, .alignment = Alignment::left},
-               {.title = "time", .unit = "ms", .format = {.style = Style::fixed, .digits = 2}},
-               {.title = "share", .unit = "%", .format = {.style = Style::fixed, .digits = 1}},
-               {.title = "calls", .format = {.style = Style::fixed, .digits = 1}}});
+  Table table({{.title = title, .alignment = Column::Alignment::left},
+               fixed_column("time", "ms", 2),
+               fixed_column("share", "%", 1),
+               fixed_column("calls", "", 1)});
   for (const StepPart& part : parts) {
     const bool called = part.calls > 0;
     table.add_row({part.name, part.milliseconds, 100 * part.share,
@@ -126,20 +112,13 @@ struct Benchmark {
   std::int64_t warmup = 0;
 };
 
-Settings benchmark_settings(const BenchOptions& options, std::initializer_list<TaskKind> tasks) {
-  Settings settings = load_benchmark_settings(options.config, options.overrides, tasks);
-  prepare_threads(settings.threads);
-  return settings;
-}
-
 void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
-  Settings settings = benchmark_settings(options, benchmark.tasks);
-  // What a graph repeats is nobody's operation.
-  if (options.profile || !options.trace.empty()) settings.training.graphs = false;
-  const ComputePlan plan =
-      plan_compute(settings.device, settings.training.precision, settings.model.width);
+  Settings settings = load_benchmark_settings(options, benchmark.tasks);
+  // A profile cannot tell the operations that a graph repeats apart.
+  if (options.profiles()) settings.training.graphs = false;
+  const ComputePlan plan = prepare(settings);
   BenchmarkRounds rounds{.measured = options.steps, .warmup = benchmark.warmup};
-  if (options.profile || !options.trace.empty()) rounds.profile = plan.device;
+  if (options.profiles()) rounds.profile = plan.device;
   if (!options.trace.empty() && plan.device.is_cpu()) {
     throw_usage("--trace",
                 "shows a GPU's kernels beside the host's operations, and here the CPU computes",
@@ -195,9 +174,9 @@ void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
 std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& steps,
                                           std::int64_t standard) {
   auto options = std::make_shared<BenchOptions>();
-  command.add_option("--config", options->config, "configuration file, for its sizes")->required();
+  add_config_flag(command, *options)->required();
   command.add_option("--steps", options->steps, steps)->default_val(standard)->check(positive());
-  command.add_flag("--json", options->json, "one JSON object");
+  add_json_flag(command, *options);
   command.add_flag("--profile", options->profile,
                    "and where a step's time goes, part by part (it takes a little longer then)");
   command.add_option("--trace", options->trace,
@@ -239,7 +218,7 @@ void add_translation(CLI::App& bench) {
       add_options(*command, fmt::format("rounds measured, after {} that is not", kWarmupRounds), 3);
   command->add_flag("--lengths", options->lengths, "print the lengths of the pairs, train nothing");
   command->callback([options] {
-    if (options->lengths) return print_lengths(benchmark_settings(*options, kTranslators));
+    if (options->lengths) return print_lengths(load_benchmark_settings(*options, kTranslators));
     bench_steps(*options, {benchmark_translator, kTranslators, kWarmupRounds});
   });
 }

@@ -1,5 +1,4 @@
-#include "cli/bench_compare.h"
-
+// `roformer bench compare`: this program and others at the same work.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +11,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/program_path.h"
-#include "base/scratch_folder.h"
+#include "base/output_folder.h"
+#include "base/process.h"
 #include "base/version.h"
 #include "bench/comparison.h"
-#include "cli/command.h"
+#include "cli/bench_commands.h"
 #include "cli/machine.h"
-#include "report/table.h"
 #include "training/signals.h"
 
 namespace roformer {
@@ -61,7 +59,7 @@ void bench_compare(const CompareOptions& options) {
   std::vector<MeasuredPair> recorded;
   if (!options.record.empty()) {
     recorded = measured_before(options.record, others, machine);
-    // Another machine's figures do not stand beside ours.
+    // Figures of another machine cannot be compared with ours.
     if (recorded.size() < others.pairs.size() && fs::exists(options.record)) {
       log::warn(
           "{}: {} of the {} other pairs are not measured on this machine, and will not be in "
@@ -103,8 +101,11 @@ void bench_compare(const CompareOptions& options) {
     }
   }
   const Table table = comparison_table(measured);
-  std::cout << (options.markdown ? to_markdown(table)
-                                 : to_text(table, {.width = terminal_width()}));
+  if (options.markdown) {
+    std::cout << to_markdown(table);
+  } else {
+    print(table);
+  }
 }
 
 }  // namespace

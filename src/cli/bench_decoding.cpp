@@ -1,5 +1,4 @@
-#include "cli/bench_decoding.h"
-
+// `roformer bench decoding`: the speed of translating a file with a trained run.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -11,15 +10,16 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "bench/decoding_benchmark.h"
-#include "cli/command.h"
+#include "cli/bench_commands.h"
 #include "cli/trained_model_flags.h"
 #include "config/words.h"
 #include "data/line_reader.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace {
 
-struct BenchDecodingOptions {
+struct BenchDecodingOptions : BenchFlags {
   std::string run;
   std::string checkpoint = "best";
   std::string input;
@@ -27,8 +27,6 @@ struct BenchDecodingOptions {
   std::int64_t lines = 0;
   std::int64_t repeats = 3;
   bool int8 = false;
-  bool json = false;
-  std::vector<Override> overrides;
 };
 
 std::vector<std::string> read_lines(const std::string& path, std::int64_t most) {
@@ -49,9 +47,9 @@ void bench_decoding(const BenchDecodingOptions& options) {
   std::vector<Override> overrides = options.overrides;
   if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_trained_translator(
+  runs.push_back(open_run_of<Translator>(
       options.run, {.checkpoint = options.checkpoint, .overrides = overrides}));
-  const ComputePlan plan = runs.front().translator->plan();
+  const ComputePlan plan = runs.front().model->plan();
   const TextTranslator translator(std::move(runs), options.int8);
   std::vector<std::string> texts;
   const DecodingBenchmark result = [&] {
@@ -109,14 +107,12 @@ void add_bench_decoding(CLI::App& bench) {
   command->add_option("--input", options->input, "file of one sentence a line")->required();
   command->add_option("--lines", options->lines, "of the file, from its first; 0: all")
       ->check(not_negative());
-  command->add_option("--repeats", options->repeats, "measured, after one that is not")
-      ->capture_default_str()
-      ->check(positive());
+  add_count(*command, "--repeats", options->repeats, "measured, after one that is not");
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--output", options->output, "file for the translations");
   add_int8_flag(*command, options->int8);
-  command->add_flag("--json", options->json, "one JSON object");
+  add_json_flag(*command, *options);
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { bench_decoding(*options); });
 }

@@ -1,5 +1,4 @@
-#include "cli/bench_devices.h"
-
+// `roformer bench devices`: whether a device trains as the CPU does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "bench/attention_equality.h"
 #include "bench/device_equality.h"
-#include "cli/command.h"
-#include "config/load.h"
+#include "cli/bench_commands.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/words.h"
@@ -19,15 +16,13 @@
 namespace roformer {
 namespace {
 
-struct BenchDevicesOptions {
+struct BenchDevicesOptions : BenchFlags {
   std::vector<std::string> schemes;
   std::int64_t steps = 100;
-  bool json = false;
-  std::vector<Override> overrides;
 };
 
-// Heads of 16 features, of which GPUs have kernels, and no row of a length that suits them best;
-// windows that end within a row, so that there are far pairs.
+// Heads of 16 features, for which GPUs have kernels; a length that does not suit them best; windows
+// that end within a row, so that there are far pairs.
 const std::vector<Override> kSmall{{"model.layers", "2"},
                                    {"model.width", "64"},
                                    {"model.heads", "4"},
@@ -89,20 +84,13 @@ nlohmann::ordered_json to_json(const AttentionEquality& attention) {
 }
 
 void bench_devices(const BenchDevicesOptions& options) {
-  for (const std::string& name : options.schemes) {
-    if (find_position_facts(name) != nullptr) continue;
-    throw_usage("--position", "no scheme is called " + name, "see roformer positions list");
-  }
-  std::vector<Override> overrides = kSmall;
-  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
-  const Settings settings = default_settings(overrides);
-  prepare_threads(settings.threads);
-  const ComputePlan plan =
-      plan_compute(settings.device, settings.training.precision, settings.model.width);
+  require_schemes(options.schemes, /*suggests=*/false);
+  const Settings settings = settings_or(options, kSmall);
+  const ComputePlan plan = prepare(settings);
   const MaskEquality masks = compare_dropout(plan);
   const AttentionEquality attention = compare_attention(plan.device);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  // A device without such attention takes LibTorch's: the schemes say whether it is right.
+  // A device without attention by tiles uses LibTorch's, which the schemes test.
   bool passed = masks.different == 0 && (attention.passed() || !attention.problem.empty());
   const auto schemes = options.schemes.empty() ? position_names() : options.schemes;
   const auto results =
@@ -147,12 +135,10 @@ void add_bench_devices(CLI::App& bench) {
                   "CPU and by the operations\nof the device; where --device is cpu, by "
                   "those that a GPU takes, on the CPU. Exit code 1 where\nlosses are "
                   "further apart than rounding allows. Sizes are settings: --model.width 256."});
-  command->add_option("--steps", options->steps, "steps of each scheme")
-      ->capture_default_str()
-      ->check(positive());
+  add_count(*command, "--steps", options->steps, "steps of each scheme");
   command->add_option("--position", options->schemes, "schemes, by commas; all if none is named")
       ->delimiter(',');
-  command->add_flag("--json", options->json, "one JSON object");
+  add_json_flag(*command, *options);
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_devices(*options); });
 }

@@ -1,5 +1,4 @@
-#include "cli/bench_positions.h"
-
+// `roformer bench positions`: the cost of the positional schemes in one table.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -15,21 +14,17 @@
 #include "base/terminal.h"
 #include "base/version.h"
 #include "bench/position_benchmark.h"
-#include "cli/command.h"
+#include "cli/bench_commands.h"
 #include "cli/machine.h"
-#include "config/load.h"
 #include "config/position_facts.h"
-#include "config/suggest.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "report/table.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
 
-struct BenchPositionsOptions {
-  std::string config;
+struct BenchPositionsOptions : BenchFlags {
   std::vector<std::string> schemes;
   std::vector<std::int64_t> lengths{512};
   std::int64_t sequences = 0;
@@ -37,8 +32,6 @@ struct BenchPositionsOptions {
   std::optional<std::int64_t> shared_layers;
   bool layer_only = false;
   bool reference = false;
-  bool json = false, csv = false, markdown = false;
-  std::vector<Override> overrides;
 };
 
 constexpr std::int64_t kTokens = 4096;  // of a pass, where the number of sequences is not given
@@ -50,27 +43,6 @@ const std::vector<Override> kSizes{{"model.width", "768"},
                                    {"model.feed_forward", "3072"},
                                    {"model.layers", "2"},
                                    {"model.vocabulary", "4000"}};
-
-Settings settings_of(const BenchPositionsOptions& options) {
-  if (!options.config.empty()) return load_settings(options.config, options.overrides);
-  std::vector<Override> overrides = kSizes;
-  overrides.insert(overrides.end(), options.overrides.begin(), options.overrides.end());
-  return default_settings(overrides);
-}
-
-void check_names(const std::vector<std::string>& schemes) {
-  for (const std::string& name : schemes) {
-    if (find_position_facts(name) != nullptr) continue;
-    const std::string near = suggestion(name, position_names());
-    throw_usage("--position", "no scheme is called " + name,
-                near.empty() ? "see roformer positions list" : near);
-  }
-}
-
-Cell figure(double value, double unit = 1) {
-  if (value < 0) return std::monostate{};
-  return value / unit;
-}
 
 const PositionCost& baseline(const std::vector<PositionCost>& costs, const PositionCost& cost) {
   return *std::find_if(costs.begin(), costs.end(), [&](const PositionCost& other) {
@@ -107,17 +79,17 @@ Table cost_table(const BenchPositionsOptions& options, const std::vector<Positio
     std::vector<Cell> row{cost.length,
                           cost.scheme + (cost.causal && !causal_model ? " (causal)" : "")};
     const auto add_timed = [&](double value, double base) {
-      row.push_back(figure(value));
-      row.push_back(base > 0 ? figure(value, base) : Cell(std::monostate{}));
+      row.push_back(measured(value));
+      row.push_back(base > 0 ? measured(value, base) : Cell(std::monostate{}));
     };
     add_timed(cost.forward, none.forward);
     add_timed(cost.training, none.training);
-    row.push_back(figure(cost.memory, kMebibyte));
+    row.push_back(measured(cost.memory, kMebibyte));
     if (!options.layer_only) add_timed(cost.step, none.step);
     if (options.reference) {
-      row.push_back(figure(cost.plain_forward));
-      row.push_back(figure(cost.plain_training));
-      row.push_back(figure(cost.plain_memory, kMebibyte));
+      row.push_back(measured(cost.plain_forward));
+      row.push_back(measured(cost.plain_training));
+      row.push_back(measured(cost.plain_memory, kMebibyte));
     }
     table.add_row(std::move(row));
   }
@@ -176,27 +148,20 @@ void print_remarks(const std::vector<PositionCost>& costs) {
 }
 
 void bench_positions(BenchPositionsOptions options) {
-  if (options.json + options.csv + options.markdown > 1) {
-    throw_usage("--json, --csv, --markdown", "are forms of one table", "one of them");
-  }
-  std::ranges::sort(options.lengths);
-  const auto repeated = std::ranges::unique(options.lengths);
-  options.lengths.erase(repeated.begin(), repeated.end());
-  check_names(options.schemes);
-  const Settings settings = settings_of(options);
+  require_one_form(options, "--json, --csv, --markdown");
+  sort_once(options.lengths);
+  require_schemes(options.schemes, /*suggests=*/true);
+  const Settings settings = settings_or(options, kSizes);
   if (settings.model.vocabulary == 0 && !options.layer_only) {
     throw_usage("model.vocabulary", "0, but a benchmark has no tokenizer to take it from",
                 "add --model.vocabulary 4000");
   }
-  prepare_threads(settings.threads);
-  const ComputePlan plan =
-      plan_compute(settings.device, settings.training.precision, settings.model.width);
+  const ComputePlan plan = prepare(settings);
   const StopSignals signals("stopping; what was measured is shown");
   const std::string precision = to_word(plan.precision);
-  const std::string device = plan.device.is_cpu() ? processor_name() : plan.device.str();
+  const std::string device = device_in_words(plan);
   const bool causal = task_facts(settings.task).causal;
-  const bool text = !options.json && !options.csv && !options.markdown;
-  if (text) {
+  if (options.text()) {
     const std::string what = fmt::format(
         "an attention layer ({} heads, width {}) and a step of {}, {}, {}, {}",
         settings.model.heads, settings.model.width, format_counted(settings.model.layers, "layer"),
@@ -206,7 +171,7 @@ void bench_positions(BenchPositionsOptions options) {
   std::optional<TextTableRows> rows;
   std::size_t printed = 0;
   const auto print_new_rows = [&](const std::vector<PositionCost>& costs) {
-    if (!text || costs.empty()) return;
+    if (!options.text() || costs.empty()) return;
     const Table table = cost_table(options, costs, causal);
     if (!rows) {
       std::vector<PositionCost> expected = costs;
@@ -278,16 +243,12 @@ void add_bench_positions(CLI::App& bench) {
            "Without other sizes: 12 heads, width 768, 2 layers, 4096 tokens a pass.\n"});
   command->add_option("--position", options->schemes, "schemes, with commas; none: all")
       ->delimiter(',');
-  command->add_option("--lengths", options->lengths, "tokens of a sequence (default 512)")
-      ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 20));
+  add_lengths(*command, options->lengths, "tokens of a sequence (default 512)");
   command
       ->add_option("--batch", options->sequences,
                    "sequences of a pass; default: 4096 tokens, 8 sequences of 512")
       ->check(positive());
-  command->add_option("--repeats", options->repeats, "rounds that count")
-      ->capture_default_str()
-      ->check(positive());
+  add_count(*command, "--repeats", options->repeats, "rounds that count");
   command
       ->add_option("--shared-layers", options->shared_layers,
                    "attention layers of one pass, which share what a scheme makes once a model "
@@ -298,10 +259,10 @@ void add_bench_positions(CLI::App& bench) {
   command->add_flag("--reference", options->reference,
                     "beside it the plain form: every pair of positions written out, vectors of "
                     "distances as [L, L, D]; left out where half of the free memory is too little");
-  command->add_flag("--json", options->json, "one JSON object");
+  add_json_flag(*command, *options);
   command->add_flag("--csv", options->csv, "the table as CSV");
   command->add_flag("--markdown", options->markdown, "the table as Markdown");
-  command->add_option("--config", options->config, "configuration file, for its sizes");
+  add_config_flag(*command, *options);
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_positions(*options); });
 }

@@ -1,5 +1,4 @@
-#include "cli/bench_scaling.h"
-
+// `roformer bench scaling`: training steps of several processes on this machine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,16 +13,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launch.h"
-#include "base/program_path.h"
+#include "base/output_folder.h"
+#include "base/process.h"
 #include "base/progress.h"
-#include "base/scratch_folder.h"
 #include "base/terminal.h"
 #include "bench/scaling.h"
-#include "cli/bench_settings.h"
+#include "cli/bench_commands.h"
 #include "experiments/child_process.h"
-#include "report/table.h"
 #include "runs/process_agreement.h"
-#include "tensor/device.h"
 #include "training/distributed/gloo.h"
 #include "training/distributed/job_secret.h"
 
@@ -31,13 +28,10 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-struct ScalingOptions {
-  std::string config;
+struct ScalingOptions : BenchFlags {
   std::vector<std::int64_t> ranks = {1, 2};
   std::int64_t steps = 10;
-  bool json = false;
-  std::string worker;  // where one of the processes writes what it has measured
-  std::vector<Override> overrides;
+  std::string worker;  // the file into which the first of the processes writes its times
 };
 
 nlohmann::ordered_json to_json(const ScalingTimes& times) {
@@ -109,19 +103,14 @@ nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const
 }
 
 void bench_scaling(const ScalingOptions& options) {
-  const Settings settings =
-      load_benchmark_settings(options.config, options.overrides, kLanguageModels);
+  const Settings settings = load_benchmark_settings(options, kLanguageModels);
   if (!options.worker.empty()) return work(options, settings);
   const ScratchFolder folder("scaling");
-  const auto column = [](const char* title, const char* unit, int digits) {
-    return Column{.title = title,
-                  .unit = unit,
-                  .format = {.style = NumberFormat::Style::fixed, .digits = digits}};
-  };
-  Table table({column("processes", "", 0), column("threads of each", "", 0),
-               column("tokens/s", "", 0), column("step", "ms", 1), column("compute", "ms", 1),
-               column("wait", "ms", 1), column("reduce", "ms", 1), column("reduce alone", "ms", 1),
-               column("memory", "MiB", 0)});
+  Table table({fixed_column("processes", "", 0), fixed_column("threads of each", "", 0),
+               fixed_column("tokens/s", "", 0), fixed_column("step", "ms", 1),
+               fixed_column("compute", "ms", 1), fixed_column("wait", "ms", 1),
+               fixed_column("reduce", "ms", 1), fixed_column("reduce alone", "ms", 1),
+               fixed_column("memory", "MiB", 0)});
   for (const std::int64_t ranks : options.ranks) {
     const nlohmann::json found = [&] {
       const ElapsedLine elapsed(fmt::format("measuring, processes: {}", ranks));
@@ -137,7 +126,7 @@ void bench_scaling(const ScalingOptions& options) {
                    found["reduce_ms"].get<double>(), found["bare_reduce_ms"].get<double>(),
                    found["max_rss_mib"].get<std::int64_t>()});
   }
-  if (!options.json) std::cout << to_text(table, {.width = terminal_width()});
+  if (!options.json) print(table);
 }
 
 }  // namespace
@@ -152,14 +141,14 @@ void add_bench_scaling(CLI::App& bench) {
        .details = "  roformer bench scaling --config configs/bench/mlm-small.yaml --ranks 1,2\n"
                   "src/training/distributed/README.md says what the figures mean for other "
                   "machines.\n"});
-  command->add_option("--config", options->config, "configuration file, for its sizes")->required();
+  add_config_flag(*command, *options)->required();
   command->add_option("--ranks", options->ranks, "numbers of processes, one row each")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
   command->add_option("--steps", options->steps, "steps measured, after 2 that are not")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_flag("--json", options->json, "one JSON object a row");
+  add_json_flag(*command, *options, "one JSON object a row");
   command->add_option("--worker", options->worker)->group("");
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_scaling(*options); });

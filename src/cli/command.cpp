@@ -1,10 +1,15 @@
 #include "cli/command.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -12,14 +17,16 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/output.h"
 #include "base/printable.h"
+#include "base/process.h"
 #include "base/progress.h"
 #include "base/terminal.h"
+#include "base/version.h"
 #include "config/schema.h"
 #include "config/suggest.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
@@ -37,14 +44,15 @@ constexpr const char* kCommonKeys =
     "  --data.directory FOLDER       --data.length TOKENS\n"
     "All of them: roformer config keys [PREFIX]\n";
 
-// The flags of the keys: too many for a help text, which `roformer config keys` takes over.
+// The group of the flags for keys, which are too many for a help text: `roformer config keys` lists
+// them.
 constexpr const char* kSettingsGroup = "settings";
 
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
 
-// A sentence that is too long for its line takes in the lines that it goes on in, to be broken
-// anew.
+// The lines of a foot. A sentence that is too long for its line is joined with the lines that
+// continue it, to be wrapped again.
 std::vector<std::string> lines_of_foot(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> result;
@@ -62,14 +70,14 @@ std::vector<std::string> lines_of_foot(const std::string& text) {
   return result;
 }
 
-// A foot's lines are written as they are to stand, with a column of names and one of words; what is
-// too long goes on below its own beginning.
+// Foots are written as they are shown, with a column of names and a column of words. Lines that are
+// too long are wrapped below the beginning of their words.
 std::string with_short_lines(const std::string& text) {
   std::string result;
   for (std::string line : lines_of_foot(text)) {
     if (columns_of(line) > kHelpColumns) {
       std::size_t begin = line.find_first_not_of(' ');
-      if (begin > 0) {  // behind the name
+      if (begin > 0) {  // after the name
         const std::size_t gap = line.find("  ", begin);
         const std::size_t words = line.find_first_not_of(' ', std::min(gap, line.size()));
         if (words < kHelpColumns / 2) begin = words;
@@ -91,7 +99,7 @@ class Formatter : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override {
     return wrapped(option->get_description(), kHelpColumns - kNameColumns);
   }
-  // Without what excludes or needs what, which is said when it matters.
+  // Without the options that exclude or need others; errors say so when it matters.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (!option->get_option_text().empty()) return " " + option->get_option_text();
     if (option->get_type_size() == 0) return "";
@@ -146,7 +154,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// A line each.
+// Prefixes every line.
 void print_error(const std::string& text) {
   const std::string clean = clean_text(text);
   std::size_t start = 0;
@@ -193,7 +201,7 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
   return usage_error(message, "", command);
 }
 
-// LibTorch's errors end with a list of addresses; what happened stands in the first line.
+// The first line of LibTorch's errors says what happened; a list of addresses follows.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -206,7 +214,7 @@ int run_command(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const CLI::RuntimeError& end) {  // thrown by a command that has said all there is to say
+  } catch (const CLI::RuntimeError& end) {  // from a command that has printed everything
     return end.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
@@ -219,7 +227,7 @@ constexpr const char* kMemoryRemedies =
     "or shorter rows (--data.length), with --training.accumulation to make up for it, or a smaller "
     "model)";
 
-// The exit code of what is run, with one line for whatever stops it.
+// Runs and returns the exit code; prints one line for an error.
 template <typename Run>
 int explained(Run run) {
   try {
@@ -237,6 +245,57 @@ int explained(Run run) {
   }
 }
 
+constexpr const char* kGroupTraining = "Train and evaluate";
+constexpr const char* kGroupData = "Prepare text";
+constexpr const char* kGroupCompare = "Compare";
+constexpr const char* kGroupInspect = "Look into";
+
+struct ListedCommand {
+  std::string name;
+  std::string summary;  // one line
+  std::string group;    // heading in the list of commands
+};
+
+// In the order of the help.
+const std::vector<ListedCommand>& listed_commands() {
+  static const std::vector<ListedCommand> list = {
+      {"train", "Train one configuration", kGroupTraining},
+      {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
+      {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
+      {"fill-mask", "What a masked language model puts in the place of [MASK]", kGroupTraining},
+      {"generate", "Continue a text with a causal language model", kGroupTraining},
+      {"translate", "Translate lines with a trained run", kGroupTraining},
+      {"score", "BLEU, chrF and TER of translations, equal to sacreBLEU's", kGroupTraining},
+      {"average", "Average the weights of checkpoints", kGroupTraining},
+      {"import", "Make a run of a Hugging Face folder", kGroupTraining},
+      {"export", "Write a run as a Hugging Face folder", kGroupTraining},
+      {"study", "Run a matrix of configurations and compare them in one table", kGroupCompare},
+      {"data", "Prepare text for training, look into prepared data", kGroupData},
+      {"tokenizer", "Train tokenizers; turn text into ids and back", kGroupData},
+      {"positions", "Explain, draw and verify the positional schemes", kGroupInspect},
+      {"explain", "What the attention of trained models uses: contents, positions, distances",
+       kGroupInspect},
+      {"config", "Show, check and compare configurations; list their keys", kGroupInspect},
+      {"bench", "Measure the speed of this machine", kGroupInspect},
+      {"doctor", "What this machine and this build can do", kGroupInspect},
+  };
+  return list;
+}
+
+constexpr const char* kTorchProgram = "roformer-torch";
+
+// An installed program finds LibTorch in a folder beside it or where the system looks for
+// libraries. If it is in neither, the loader's message would not say what to do.
+void require_libtorch(const fs::path& installed) {
+  const fs::path libraries = installed / "libtorch";
+  std::error_code error;
+  if (!fs::exists(installed / kTorchProgram, error) || fs::exists(libraries, error)) return;
+  if (::dlopen("libtorch_cpu.so", RTLD_LAZY) != nullptr) return;
+  throw_failure(libraries.string(), "is missing, in which LibTorch is looked for",
+                "make it a link to the folder lib of a LibTorch (of PyTorch's wheel: "
+                "torch/lib), or install with -DROFORMER_INSTALL_LIBTORCH=ON");
+}
+
 }  // namespace
 
 CLI::App* add_command(CLI::App& parent, CommandText text) {
@@ -252,14 +311,14 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
   const std::string details = command.get_footer();
   const std::string help = flags.help.empty() ? kCommonKeys : flags.help;
   command.footer(details.empty() ? help : details + "\n" + help);
-  // Some hundred flags, made only for the command that is run.
+  // Hundreds of flags, so made only for the command that runs.
   command.preparse_callback([&command, &overrides, accepts = flags.accepts](std::size_t) {
     for (const std::string& key : assignable_keys()) {
       if (command.get_option_no_throw("--" + key) || (accepts && !accepts(key))) continue;
       command
           .add_option_function<std::string>("--" + key,
                                             [&overrides, key](const std::string& text) {
-                                              // Of a variable that is not set.
+                                              // For instance from an unset variable.
                                               if (text.empty() && (key == "run" || key == "runs")) {
                                                 throw_usage("--" + key, "is empty");
                                               }
@@ -304,6 +363,62 @@ int run_program(CLI::App& program, int argc, char** argv) {
     if (code == 0) finish_output();
     return code;
   });
+}
+
+CLI::App* add_listed_command(CLI::App& program, std::string_view name, std::string details) {
+  for (const ListedCommand& listed : listed_commands()) {
+    if (listed.name != name) continue;
+    return add_command(program, {.name = listed.name,
+                                 .summary = listed.summary,
+                                 .details = std::move(details),
+                                 .group = listed.group});
+  }
+  ROFORMER_ASSERT(false && "a command that the list does not name");
+  return nullptr;
+}
+
+std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& here,
+                                       const std::function<void()>& elsewhere) {
+  auto program = std::make_unique<CLI::App>(
+      "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
+      "roformer");
+  program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
+                            "print version and commit");
+  // At most one: later arguments may be files that are named like a command.
+  program->require_subcommand(0, 1);
+  std::size_t added = 0;
+  for (const ListedCommand& listed : listed_commands()) {
+    if (const auto found = here.find(listed.name); found != here.end()) {
+      found->second(*program);
+      ++added;
+      continue;
+    }
+    CLI::App* command = add_listed_command(*program, listed.name);
+    command->set_help_flag();
+    command->prefix_command();
+    command->callback(elsewhere);
+  }
+  ROFORMER_ASSERT(added == here.size());  // each is in the list
+  return program;
+}
+
+void continue_with_torch(char** arguments) {
+  tune_environment();
+  const fs::path folder = program_path().parent_path();
+  const fs::path installed = folder / ROFORMER_LIBEXEC;
+  // Without /proc the loader does not find the libraries that lie beside a program by itself.
+  std::error_code error;
+  const bool loader_knows = fs::exists("/proc/self/exe", error);
+  for (const fs::path& path : {folder / kTorchProgram, installed / kTorchProgram}) {
+    if (path.parent_path() == installed) require_libtorch(installed);
+    if (!loader_knows) ::setenv("LD_ORIGIN_PATH", path.parent_path().c_str(), /*overwrite=*/1);
+    ::execv(path.c_str(), arguments);
+    if (errno != ENOENT && errno != ENOTDIR) {
+      throw_failure(path.string(), "cannot start: " + system_message(errno));
+    }
+  }
+  throw_failure((folder / kTorchProgram).string(), "is not there",
+                "it is built and installed together with roformer; copy both");
 }
 
 }  // namespace roformer

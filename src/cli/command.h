@@ -1,5 +1,5 @@
-// What the subcommands share. A subcommand is one file: a function `add_X_command(CLI::App&)`,
-// declared in commands.h and named in command_list.cpp, that describes its flags and sets its
+// The program and its subcommands. A subcommand is one file: a function `add_X_command(CLI::App&)`,
+// declared below and named in the list of command.cpp, that describes its flags and sets its
 // callback:
 //
 //   void add_train_command(CLI::App& program) {
@@ -10,18 +10,21 @@
 //     command->callback([options] { train(*options); });
 //   }
 //
-// Nothing is done before the whole command line has been understood; then the callback runs, and
-// throws Error for what the user can mend.
+// The callback runs after the whole command line has been parsed. It throws Error for what the user
+// can fix.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/assignment.h"
+#include "config/settings.h"
 #include "config/value.h"
 
 namespace roformer {
@@ -34,32 +37,76 @@ struct CommandText {
 };
 CLI::App* add_command(CLI::App& parent, CommandText text);
 
-// Which keys of the configuration a command takes as flags, and what its help says of them.
+// Adds a subcommand with the summary and heading that `roformer --help` lists for it. The list is
+// known without LibTorch, so that help and the commands that read no tensor start at once.
+CLI::App* add_listed_command(CLI::App& program, std::string_view name, std::string details = "");
+
+// The keys of the configuration that a command takes as flags, and the help about them.
 struct SettingsFlags {
   std::function<bool(const std::string& key)> accepts;  // none: every key
   std::string help;                                     // none: the keys that people change most
 };
 // Makes keys of the configuration flags of the command (`--training.steps 1000`, `--seed 2`,
-// `--position rope`, `--position.buckets 64`), collected in `overrides` in their order. Keys that
-// the command has a flag of its own for (`--run` of an import, say) stay the command's. `overrides`
-// must live until the callback has run.
+// `--position rope`, `--position.buckets 64`), collected in `overrides` in their order. A flag that
+// the command defines itself, such as `--run` of an import, stays the command's. `overrides` must
+// live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
-// Throws Error (usage) for the first of these flags that the command was given, although nothing
-// here follows it: "--byte-fallback: is not for --kind characters".
+// Throws Error (usage) for the first of these flags that was given although it has no effect here:
+// "--byte-fallback: is not for --kind characters".
 void refuse_given(const CLI::App& command, std::initializer_list<const char*> flags,
                   const std::string& because, const std::string& hint = "");
 
 // Checks of a flag's number, with a message that fits on a line.
 CLI::Validator positive();
-// Of numbers with a fraction (config/value.h); CLI::Range lets "nan" through.
-CLI::Validator number_in(const Range& range);
 CLI::Validator not_negative();
+// Also for fractions (config/value.h); CLI::Range lets "nan" through.
+CLI::Validator number_in(const Range& range);
 
-inline constexpr std::int64_t kMostThreads = 4096;  // as many as a configuration may say
+inline constexpr std::int64_t kMostThreads = 4096;  // the most that a configuration may have
+
+void add_average_command(CLI::App& program);
+void add_bench_command(CLI::App& program);
+void add_config_command(CLI::App& program);
+void add_data_command(CLI::App& program);
+void add_doctor_command(CLI::App& program);
+void add_evaluate_command(CLI::App& program);
+void add_explain_command(CLI::App& program);
+void add_export_command(CLI::App& program);
+void add_fill_mask_command(CLI::App& program);
+void add_generate_command(CLI::App& program);
+void add_import_command(CLI::App& program);
+void add_positions_command(CLI::App& program);
+void add_predict_command(CLI::App& program);
+void add_score_command(CLI::App& program);
+void add_study_command(CLI::App& program);
+void add_tokenizer_command(CLI::App& program);
+void add_train_command(CLI::App& program);
+void add_translate_command(CLI::App& program);
+
+// The line that says what a run with these settings will export as; empty: print nothing. Only a
+// program that is linked with LibTorch knows it.
+using ExportLine = std::function<std::string(const Settings&)>;
+void add_config_command(CLI::App& program, const ExportLine& export_line);
+
+// There are two executables. `roformer` runs the subcommands that read no tensor and passes the
+// others on to `roformer-torch`: loading LibTorch takes 0.3 s, longer than most of what `roformer
+// config` or `roformer score` do.
+using AddCommand = void (*)(CLI::App& program);
+
+// The program with every listed subcommand. Those that `here` lacks accept any arguments and call
+// `elsewhere`.
+std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& here,
+                                       const std::function<void()>& elsewhere);
+// Every subcommand in one program, for `roformer-torch` and the tests (whole_program.cpp).
+std::unique_ptr<CLI::App> make_whole_program();
+
+// Replaces this process by `roformer-torch`, which is beside this executable or, when installed, in
+// its libexec folder. Throws Error (failure) where it is missing.
+[[noreturn]] void continue_with_torch(char** arguments);
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
-// 70 (a mistake of this program). Messages go to standard error, help to standard output.
+// 70 (a bug of this program). Messages go to standard error, help to standard output.
 int run_program(CLI::App& program, int argc, char** argv);
 
 }  // namespace roformer

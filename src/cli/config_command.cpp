@@ -11,8 +11,6 @@
 #include "base/few_of.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/schema.h"
@@ -48,7 +46,7 @@ void dump_config(const ConfigOptions& options) {
   }
 }
 
-// Each once, though many runs have it.
+// Each problem once, even where many runs have it.
 std::set<std::string> data_problems(const StudySettings& study) {
   std::set<std::string> problems;
   for (const StudyRun& run : study.runs) {
@@ -59,12 +57,12 @@ std::set<std::string> data_problems(const StudySettings& study) {
   return problems;
 }
 
-// Settings that take their shape from model.from do not say it before that is opened.
+// Settings that take their shape from model.from have no line, since that is not opened here.
 std::string line_of(const ExportLine& export_line, const Settings& settings) {
   return export_line && settings.model.from.empty() ? export_line(settings) : "";
 }
 
-// What the runs of a study will export as: each once, with who they are.
+// The lines about the exports of a study's runs: each once, with the runs' names.
 void print_exports(const StudySettings& study, const ExportLine& export_line) {
   std::map<std::string, std::vector<std::string>> runs;
   for (const StudyRun& run : study.runs) {
@@ -77,7 +75,7 @@ void print_exports(const StudySettings& study, const ExportLine& export_line) {
   }
 }
 
-// Every file is checked before the problems of all are reported.
+// Checks every file and then reports all problems.
 void check_configs(const ConfigOptions& options, const ExportLine& export_line) {
   Problems problems;
   for (const std::string& file : options.files) {

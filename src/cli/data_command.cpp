@@ -7,16 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
+#include "base/origin.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/data_inspection.h"
 #include "cli/data_triplets.h"

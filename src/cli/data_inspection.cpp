@@ -12,8 +12,7 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/terminal.h"
-#include "data/masking.h"
-#include "data/rows.h"
+#include "data/batches.h"
 
 namespace roformer {
 namespace {

@@ -11,12 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/error.h"
+#include "base/origin.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/tokenizer_flags.h"
-#include "data/bag_of_words.h"
 #include "data/triplet_maker.h"
 #include "metrics/proportions.h"
 

@@ -1,5 +1,5 @@
-// `roformer doctor`: what this machine and this build can do, in figures that belong into every
-// report of a speed.
+// `roformer doctor`: what this machine and this build can do. Every report of a speed should have
+// these figures.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -18,16 +18,14 @@
 #include "base/terminal.h"
 #include "base/version.h"
 #include "bench/benchmark.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/machine.h"
 #include "config/words.h"
 #include "report/table.h"
 #include "tensor/device.h"
-#include "tensor/gpu.h"
-#include "tensor/gpu/compiler.h"
-#include "tensor/gpu/device_graph.h"
+#include "tensor/gpu/driver.h"
 #include "tensor/gpu/launch.h"
+#include "tensor/gpu/plugin.h"
 #include "tensor/kernels.h"
 
 namespace roformer {
@@ -47,13 +45,13 @@ struct Diagnosis {
   Machine machine;
   std::filesystem::path folder;
   std::int64_t threads = 0;
-  std::string kernels;                // instruction set of the program's own inner loops
-  std::vector<std::string> libtorch;  // lines of its build that matter here
-  std::int64_t gpus = 0;              // that LibTorch can use
+  std::string kernels;                // instruction set of our own inner loops
+  std::vector<std::string> libtorch;  // relevant lines of its build configuration
+  std::int64_t gpus = 0;              // usable by LibTorch
   bool tf32 = false;                  // whether fp32 products on GPUs may round to TF32
-  std::string processes;              // what `train` would be beside others, as this was started
+  std::string processes;              // the place of a `train` that was started like this command
   ComputePlan automatic;
-  std::string device;  // that was measured
+  std::string device;  // the measured one
   Speed fp32, bf16;
 };
 
@@ -72,7 +70,8 @@ std::vector<std::string> libtorch_lines() {
   return lines;
 }
 
-// A processor without bf16 arithmetic takes some hundred times as long: a small product tells.
+// A processor without bf16 arithmetic is some hundred times slower, so it multiplies smaller
+// matrices.
 Speed measured(const ComputePlan& automatic, Precision precision) {
   constexpr std::int64_t kSize = 2048, kSmallSize = 256, kGpuSize = 8192;
   const Bf16Support support = bf16_support();
@@ -84,7 +83,7 @@ Speed measured(const ComputePlan& automatic, Precision precision) {
       .gflops_per_s = matmul_ceiling({.device = automatic.device, .precision = precision}, size)};
 }
 
-// Variables that contradict each other are a finding, too.
+// Contradictory variables are a finding too.
 std::string launch_words() {
   try {
     return describe(read_launch());
@@ -105,7 +104,7 @@ std::string reason_against_graphs() {
 
 Diagnosis diagnose(const DoctorOptions& options) {
   prepare_threads(options.threads);
-  gpu_support();  // opens the libraries that the figures below ask
+  gpu_support();  // opens the libraries that the figures below need
   Diagnosis result{
       .machine = inspect_machine("."),
       .folder = std::filesystem::current_path(),

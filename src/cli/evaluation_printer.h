@@ -1,20 +1,20 @@
-// What `roformer evaluate` prints of a language model: the rows of its table as they are finished,
-// then what is said below them.
+// Prints what an evaluation finds to standard output, as wide as the terminal.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "report/table.h"
-#include "runs/evaluation_report.h"
+#include "tasks/evaluation.h"
 
 namespace roformer {
 
-class EvaluationPrinter {
+class EvaluationPrinter : public EvaluationText {
  public:
-  // The last row of the report so far; before the first, what stands above the table. `expected`
-  // has the widths of the table's columns.
-  void print_row(const EvaluationReport& so_far, const EvaluationReport& expected);
-  void print_rest(const EvaluationReport& report) const;
+  void line(const std::string& text) override;
+  void paragraph(const std::string& text) override;
+  void table(const Table& table) override;
+  void row(const Table& expected, std::size_t row) override;
 
  private:
   std::optional<TextTableRows> rows_;

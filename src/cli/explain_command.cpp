@@ -12,11 +12,12 @@
 #include "base/file.h"
 #include "base/origin.h"
 #include "base/output_folder.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
-#include "runs/stored_data.h"
+#include "tasks/language/language_model.h"
+#include "tasks/stored_data.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -33,13 +34,13 @@ struct ExplainFlags {
   bool overwrite = false;
 };
 
-// Opens the run; what it gives back explains it.
+// Opens the run; the returned function explains it.
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
 Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   TrainedModelOptions opening = flags.opening;
   opening.among_others = flags.runs.size() > 1;
-  if (task_of_run(run, opening.checkpoint).translates) {
-    auto opened = std::make_shared<TrainedTranslator>(open_trained_translator(run, opening));
+  if (task_facts(definition_of_run(run, opening.checkpoint).task).has_decoder) {
+    auto opened = std::make_shared<TrainedTranslator>(open_run_of<Translator>(run, opening));
     require_explainable(opened->settings, run);
     auto pairs = std::make_shared<ParallelDataset>(open_stored_pairs(flags.data, *opened));
     return [&flags, opened, pairs](const std::string& name) {
@@ -47,7 +48,7 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
       return explain_run(name, *opened, *pairs, flags.options);
     };
   }
-  auto opened = std::make_shared<TrainedModel>(open_trained_model(run, opening));
+  auto opened = std::make_shared<TrainedModel>(open_run_of<LanguageModel>(run, opening));
   require_explainable(opened->settings, run);
   auto text = std::make_shared<Dataset>(open_stored_text(flags.data, *opened));
   return [&flags, opened, text](const std::string& name) {
@@ -81,7 +82,7 @@ void explain_command(ExplainFlags flags) {
                        .contents = "an explanation and nothing else",
                        .is_replaceable = holds_only_explanation});
   for (const std::string& run : flags.runs) {
-    const bool translates = task_of_run(run, flags.opening.checkpoint).translates;
+    const bool translates = task_facts(definition_of_run(run, flags.opening.checkpoint).task).has_decoder;
     if (flags.options.length == 0 || !translates) continue;
     throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
   }

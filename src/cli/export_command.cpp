@@ -5,8 +5,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/trained_model_flags.h"
 #include "runs/hugging_face_run.h"
 

@@ -12,11 +12,9 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/trained_model_flags.h"
 #include "data/line_reader.h"
-#include "runs/fill_mask.h"
+#include "tasks/language/fill_mask.h"
 
 namespace roformer {
 namespace {
@@ -91,7 +89,7 @@ void fill_mask_command(const FillMaskOptions& options) {
   if (options.text && options.text->find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
-  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
   if (!options.text) return fill_lines(options, trained);

@@ -11,16 +11,15 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
-#include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
 #include "config/task_facts.h"
 #include "data/line_reader.h"
 #include "model/generate.h"
 #include "model/next_token.h"
+#include "tasks/language/language_model.h"
+#include "tasks/untrained.h"
 #include "text/chat_template.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace {
@@ -39,7 +38,7 @@ struct GenerateOptions {
   std::vector<Override> overrides;
 };
 
-// "-": what stands on standard input, without the line end that a shell puts behind it.
+// For "-", standard input without the line end that a shell adds.
 std::string prompt_text(const std::string& given) {
   if (given != "-") return given;
   LineReader lines("-", LineReader::kAnyLength);
@@ -50,7 +49,7 @@ std::string prompt_text(const std::string& given) {
   return text;
 }
 
-// The prompt behind what the run says begins one; the separator where there would be nothing.
+// The prompt after the token that decoding.prompt_start names; the separator for an empty prompt.
 std::vector<std::int64_t> prompt_ids(const std::string& prompt, bool literal, PromptStart start,
                                      const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
@@ -83,7 +82,7 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, bool literal, Pr
   return ids;
 }
 
-// The message as the model's chat template writes it, which begins the text, too.
+// The message as the model's chat template formats it, beginning of the text included.
 std::vector<std::int64_t> chat_ids(const std::string& message, const GenerateOptions& options,
                                    const Tokenizer& tokenizer) {
   if (tokenizer.chat().source.empty()) {
@@ -105,14 +104,14 @@ std::string text_of(const std::vector<std::int64_t>& ids, const Tokenizer& token
   return tokenizer.decode(tokens);
 }
 
-// Prints a growing text: what the tokens so far have added to it. A character whose bytes are not
-// all there yet waits.
+// Prints a growing text: the part that new tokens have added. A character waits until all its bytes
+// are there.
 class Typewriter {
  public:
   Typewriter(const Tokenizer& tokenizer, std::vector<std::int64_t> prompt)
       : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
 
-  // What ended early has no more to show, and an error begins its own line.
+  // After an early end, an error message starts on a new line.
   ~Typewriter() {
     if (begun_) std::cout << std::endl;
   }
@@ -135,11 +134,11 @@ class Typewriter {
  private:
   const Tokenizer& tokenizer_;
   std::vector<std::int64_t> ids_;
-  // Tokens before `shown_` are on the screen. Decoding begins at `context_`, some of them, because
-  // a token at the beginning is written otherwise than behind another.
+  // Tokens before `shown_` are on the screen. Decoding begins at `context_`, some tokens earlier,
+  // because a token at the beginning of a text is written differently.
   std::size_t context_ = 0;
   std::size_t shown_ = 0;
-  bool begun_ = false;  // a line that is not ended
+  bool begun_ = false;  // the line has not ended yet
 
   std::string text_of_tokens(std::size_t begin, std::size_t end) const {
     const auto first = ids_.begin();
@@ -162,11 +161,11 @@ class Typewriter {
 
 struct Prompt {
   const std::string& text;
-  const std::vector<std::int64_t>& ids;  // those that a sample is shown with
+  const std::vector<std::int64_t>& ids;  // shown before a sample
   const Tokenizer& tokenizer;
 };
 
-// Samples number `first` and on, as JSON lines or below a heading each.
+// Prints samples, numbered from `first`, as JSON lines or each below a heading.
 void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::int64_t first,
                    const Prompt& prompt, bool json) {
   for (const std::vector<std::int64_t>& ids : samples) {
@@ -184,15 +183,15 @@ void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::i
   }
 }
 
-// More samples than this take turns: their keys and values would fill any memory.
+// At most this many samples are generated at a time, since their keys and values need memory.
 constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained = open_trained_model(options.model, {.checkpoint = options.checkpoint,
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
                                                                   .weights = options.weights,
                                                                   .overrides = options.overrides});
-  if (!task_facts(trained.settings.task).generates) {
+  if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
   }
@@ -202,7 +201,7 @@ void generate_command(const GenerateOptions& options) {
       options.chat ? chat_ids(text_before, options, tokenizer)
                    : prompt_ids(text_before, options.literal,
                                 trained.settings.decoding.prompt_start, tokenizer);
-  // A text is shown from its beginning, an answer for itself.
+  // A continued text is shown with its prompt, an answer without.
   const std::vector<std::int64_t> shown = options.chat ? std::vector<std::int64_t>() : prompt;
   require_positions(trained.settings, "--tokens",
                     static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);

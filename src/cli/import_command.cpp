@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "runs/hugging_face_run.h"
 
 namespace roformer {

@@ -4,9 +4,9 @@
 
 #include <iostream>
 
-#include "base/command_line.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/origin.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/parallel_inspection.h"
@@ -155,7 +155,6 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
     corpus.test = held_out(common.test, "--test");
     corpus.test_fraction = 0;
   }
-  if (common.skip_broken) skip_broken_lines(corpus);
   if (common.validation_fraction >= 0) corpus.validation_fraction = common.validation_fraction;
   if (common.test_fraction >= 0) corpus.test_fraction = common.test_fraction;
   if (flags.pieces > 0 || flags.separate) {
@@ -167,7 +166,7 @@ ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& 
                   "is for a vocabulary to train, and a tokenizer is named");
     }
   }
-  if (common.follow_links) corpus.follow_links();
+  corpus.set_reading(common.follow_links, common.skip_broken);
   PairRules& rules = corpus.rules;
   const auto take = [&](const char* name, auto& value, const auto& from) {
     if (given(command, name)) value = from;

@@ -14,8 +14,6 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -23,6 +21,7 @@
 #include "position/scheme.h"
 #include "report/table.h"
 #include "runs/trained_model.h"
+#include "tasks/language/language_model.h"
 #include "tensor/device.h"
 
 namespace roformer {
@@ -206,7 +205,7 @@ void plot_schemes(const PositionsOptions& options) {
   std::vector<std::pair<std::string, TrainedModel>> trained;
   for (const std::string& name : options.names) {
     if (find_position_facts(name) == nullptr && std::filesystem::is_directory(name)) {
-      trained.emplace_back(name, open_trained_model(name, {.overrides = {{"device", "cpu"}}}));
+      trained.emplace_back(name, open_run_of<LanguageModel>(name, {.overrides = {{"device", "cpu"}}}));
     } else {
       facts_of(name);
       names.push_back(name);

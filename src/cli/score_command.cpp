@@ -1,4 +1,4 @@
-// `roformer score`: BLEU, chrF and TER of translations, as sacreBLEU computes and prints them.
+// `roformer score`: BLEU, chrF and TER of translations, as sacreBLEU computes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/score_flags.h"
 #include "cli/score_report.h"
-#include "cli/score_table.h"
 #include "data/line_reader.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
@@ -24,7 +22,7 @@
 namespace roformer {
 namespace {
 
-constexpr std::int64_t kTokenizedLines = 100;  // so many are no accident
+constexpr std::int64_t kTokenizedLines = 100;  // as many are no accident
 
 struct TextFile {
   std::string name;  // as it was given

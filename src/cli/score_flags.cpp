@@ -24,6 +24,13 @@ CLI::Option* add_word(CLI::App& command, const std::string& name,
       ->check(CLI::IsMember(known).description(""));
 }
 
+// A number within its bounds, whose default the help shows.
+template <typename Value>
+CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value,
+                        const std::string& help, const CLI::Validator& bounds) {
+  return command.add_option(name, value, help)->check(bounds)->capture_default_str();
+}
+
 void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
   const std::map<std::string, BleuTokenizer> tokenizers = {
       {"13a", BleuTokenizer::mteval_13a},  {"intl", BleuTokenizer::international},
@@ -35,101 +42,69 @@ void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
                                                            {"none", BleuSmoothing::none}};
   const std::map<std::string, MosesLanguage> languages = {{"en", MosesLanguage::english},
                                                           {"de", MosesLanguage::german}};
-  const std::string group = "BLEU";
   CLI::Option* tokenize = add_word(command, "--tokenize", tokenizers, options.bleu.tokenizer,
-                                   "13a (default), intl, char, none, zh or moses-compound")
-                              ->group(group);
+                                   "13a (default), intl, char, none, zh or moses-compound");
   command
       .add_flag_callback(
           "--compound-split",
           [&options] { options.bleu.tokenizer = BleuTokenizer::moses_compound; },
           "the older tokenized BLEU with split compounds, of Vaswani's and the paper's "
           "tables: --tokenize moses-compound")
-      ->excludes(tokenize)
-      ->group(group);
+      ->excludes(tokenize);
   add_word(command, "--language", languages, options.bleu.language,
-           "of the text, for moses-compound alone: de (default) or en")
-      ->group(group);
-  command.add_flag("--lowercase", options.bleu.lowercase, "ignore case")->group(group);
+           "of the text, for moses-compound alone: de (default) or en");
+  command.add_flag("--lowercase", options.bleu.lowercase, "ignore case");
   add_word(command, "--smooth-method", smoothings, options.bleu.smoothing,
-           "of orders without a match: exp (default), floor, add-k or none")
-      ->group(group);
-  command
-      .add_option("--smooth-value", options.bleu.smoothing_value,
-                  "of floor (default 0.1) and add-k (1)")
-      ->group(group);
+           "of orders without a match: exp (default), floor, add-k or none");
+  command.add_option("--smooth-value", options.bleu.smoothing_value,
+                     "of floor (default 0.1) and add-k (1)");
 }
 
 void add_chrf_flags(CLI::App& command, ScoreOptions& options) {
-  const std::string group = "chrF";
-  command.add_option("--chrf-char-order", options.chrf.character_order, "longest character n-gram")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--chrf-word-order", options.chrf.word_order, "longest word n-gram; 2: chrF++")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--chrf-beta", options.chrf.beta, "weight of recall")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str()
-      ->group(group);
-  command.add_flag("--chrf-whitespace", options.chrf.whitespace, "spaces are characters too")
-      ->group(group);
-  command.add_flag("--chrf-lowercase", options.chrf.lowercase, "ignore case")->group(group);
-  command
-      .add_flag("--chrf-eps-smoothing", options.chrf.epsilon_smoothing,
-                "as chrF++.py, NLTK and Moses")
-      ->group(group);
+  add_number(command, "--chrf-char-order", options.chrf.character_order, "longest character n-gram",
+             CLI::Range(0, 100));
+  add_number(command, "--chrf-word-order", options.chrf.word_order,
+             "longest word n-gram; 2: chrF++", CLI::Range(0, 100));
+  add_number(command, "--chrf-beta", options.chrf.beta, "weight of recall", CLI::Range(0, 1000));
+  command.add_flag("--chrf-whitespace", options.chrf.whitespace, "spaces are characters too");
+  command.add_flag("--chrf-lowercase", options.chrf.lowercase, "ignore case");
+  command.add_flag("--chrf-eps-smoothing", options.chrf.epsilon_smoothing,
+                   "as chrF++.py, NLTK and Moses");
 }
 
 void add_ter_flags(CLI::App& command, ScoreOptions& options) {
-  const std::string group = "TER";
-  command.add_flag("--ter-case-sensitive", options.ter.case_sensitive, "do not ignore case")
-      ->group(group);
-  command.add_flag("--ter-normalized", options.ter.normalized, "part punctuation from words")
-      ->group(group);
-  command.add_flag("--ter-no-punct", options.ter.no_punctuation, "remove punctuation")
-      ->group(group);
-  command
-      .add_flag("--ter-asian-support", options.ter.asian_support,
-                "these two reach East Asian characters too")
-      ->group(group);
+  command.add_flag("--ter-case-sensitive", options.ter.case_sensitive, "do not ignore case");
+  command.add_flag("--ter-normalized", options.ter.normalized, "part punctuation from words");
+  command.add_flag("--ter-no-punct", options.ter.no_punctuation, "remove punctuation");
+  command.add_flag("--ter-asian-support", options.ter.asian_support,
+                   "these two reach East Asian characters too");
 }
 
 void add_significance_flags(CLI::App& command, ScoreOptions& options) {
   constexpr int kMostResamples = 10'000'000;  // eighty megabytes of scores
-  const std::string group = "Significance";
-  command
-      .add_flag("--confidence", options.confidence,
-                "95 % interval of one system by bootstrap resampling")
-      ->group(group);
-  command.add_option("--confidence-n", options.confidence_samples, "resamples")
-      ->check(CLI::Range(1, kMostResamples))
-      ->capture_default_str()
-      ->group(group);
-  CLI::Option* bootstrap =
-      command
-          .add_flag("--paired-bs", options.bootstrap, "paired bootstrap test against HYPOTHESES")
-          ->group(group);
-  command.add_option("--paired-bs-n", options.bootstrap_samples, "resamples")
-      ->check(CLI::Range(1, kMostResamples))
-      ->capture_default_str()
-      ->group(group);
+  command.add_flag("--confidence", options.confidence,
+                   "95 % interval of one system by bootstrap resampling");
+  add_number(command, "--confidence-n", options.confidence_samples, "resamples",
+             CLI::Range(1, kMostResamples));
+  CLI::Option* bootstrap = command.add_flag("--paired-bs", options.bootstrap,
+                                            "paired bootstrap test against HYPOTHESES");
+  add_number(command, "--paired-bs-n", options.bootstrap_samples, "resamples",
+             CLI::Range(1, kMostResamples));
   command
       .add_flag("--paired-ar", options.randomization,
                 "paired approximate randomization test against HYPOTHESES")
-      ->excludes(bootstrap)
-      ->group(group);
-  command.add_option("--paired-ar-n", options.randomization_trials, "trials")
-      ->check(positive())
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--seed", options.seed, "of the tests (NumPy's generator)")
-      ->check(positive())
-      ->capture_default_str()
-      ->group(group);
+      ->excludes(bootstrap);
+  add_number(command, "--paired-ar-n", options.randomization_trials, "trials", positive());
+  add_number(command, "--seed", options.seed, "of the tests (NumPy's generator)", positive());
+}
+
+// Adds the options of a group, which the help lists together.
+void add_group(CLI::App& command, const std::string& group, ScoreOptions& options,
+               void (*add)(CLI::App&, ScoreOptions&)) {
+  const std::size_t before = command.get_options().size();
+  add(command, options);
+  const std::vector<CLI::Option*> all = command.get_options();
+  for (std::size_t i = before; i < all.size(); ++i) all[i]->group(group);
 }
 
 }  // namespace
@@ -151,13 +126,12 @@ void add_score_flags(CLI::App& command, ScoreOptions& options) {
   add_word(command, "--format", {{"text", ScoreFormat::text}, {"json", ScoreFormat::json}},
            options.report.format, "text (default) or json");
   command.add_flag("--score-only", options.report.score_only, "numbers without signatures");
-  command.add_option("--width", options.report.decimals, "digits behind the point")
-      ->check(CLI::Range(0, 15))
-      ->capture_default_str();
-  add_bleu_flags(command, options);
-  add_chrf_flags(command, options);
-  add_ter_flags(command, options);
-  add_significance_flags(command, options);
+  add_number(command, "--width", options.report.decimals, "digits after the point",
+             CLI::Range(0, 15));
+  add_group(command, "BLEU", options, add_bleu_flags);
+  add_group(command, "chrF", options, add_chrf_flags);
+  add_group(command, "TER", options, add_ter_flags);
+  add_group(command, "Significance", options, add_significance_flags);
 }
 
 void check_score_options(const ScoreOptions& options) {

@@ -3,23 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <string_view>
+
+#include "base/progress.h"
+#include "base/terminal.h"
+#include "report/table.h"
 
 namespace roformer {
 namespace {
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+using nlohmann::ordered_json;
 
 std::string rounded(double value, int decimals) {
   return fmt::format("{:.{}f}", value, decimals);
-}
-
-std::string rounded_number(double value, int decimals) {
-  return python_number(std::stod(rounded(value, decimals)));
 }
 
 std::string interval_text(const ScoreInterval& interval, int decimals) {
@@ -38,28 +34,30 @@ std::string number_text(const SystemScore& score, int decimals) {
   return text;
 }
 
+// The library writes numbers as Python does: the shortest text that reads back as the same number.
+std::string json_text(const ordered_json& json, int indent, bool ascii) {
+  return json.dump(indent, ' ', ascii, ordered_json::error_handler_t::replace);
+}
+
 std::string json_object(const SystemScore& score, int decimals) {
-  std::vector<std::string> members = {"\"name\": " + quoted(score.score.name),
-                                      "\"score\": " + rounded_number(score.score.score, decimals),
-                                      "\"signature\": " + quoted(score.signature)};
+  const auto number = [decimals](double value) { return std::stod(rounded(value, decimals)); };
+  ordered_json object = {{"name", score.score.name},
+                         {"score", number(score.score.score)},
+                         {"signature", score.signature}};
   if (has_interval(score)) {
-    members.push_back("\"confidence_mean\": " + rounded_number(score.interval->mean, decimals));
-    members.push_back("\"confidence_var\": " +
-                      rounded_number(score.interval->half_width, decimals));
-    members.push_back("\"confidence\": " + quoted(interval_text(*score.interval, decimals)));
+    object["confidence_mean"] = number(score.interval->mean);
+    object["confidence_var"] = number(score.interval->half_width);
+    object["confidence"] = interval_text(*score.interval, decimals);
   }
-  if (!score.score.details.empty()) {
-    members.push_back("\"verbose_score\": " + quoted(score.score.details));
-  }
-  std::size_t start = 0;
-  while (start < score.signature.size()) {
+  if (!score.score.details.empty()) object["verbose_score"] = score.score.details;
+  for (std::size_t start = 0; start < score.signature.size();) {
     const std::size_t end = std::min(score.signature.find('|', start), score.signature.size());
     const std::size_t colon = score.signature.find(':', start);
-    members.push_back(quoted(score.signature.substr(start, colon - start)) + ": " +
-                      quoted(score.signature.substr(colon + 1, end - colon - 1)));
+    object[score.signature.substr(start, colon - start)] =
+        score.signature.substr(colon + 1, end - colon - 1);
     start = end + 1;
   }
-  return fmt::format("{{\n {}\n}}", fmt::join(members, ",\n "));
+  return json_text(object, 1, /*ascii=*/false);
 }
 
 std::string json_report(const std::vector<SystemScore>& scores, int decimals) {
@@ -67,6 +65,79 @@ std::string json_report(const std::vector<SystemScore>& scores, int decimals) {
   for (const SystemScore& score : scores) objects.push_back(json_object(score, decimals));
   if (objects.size() == 1) return objects.front() + "\n";
   return fmt::format("[\n{}\n]\n", fmt::join(objects, ",\n"));
+}
+
+std::string explanation(const ScoreTable& table) {
+  const bool bootstrap = table.test == PairedTest::bootstrap;
+  return fmt::format(
+      "p: paired {} test against the baseline, {} {}. A p-value is about the probability of a "
+      "difference this large or larger if the same process had generated both translations; "
+      "below 0.05 the systems differ significantly, which does not say which is better.{}",
+      bootstrap ? "bootstrap resampling" : "approximate randomization",
+      format_count(static_cast<std::int64_t>(table.samples)), bootstrap ? "resamples" : "trials",
+      bootstrap ? " The 95 % interval is that of the resampled scores around their mean." : "");
+}
+
+std::string text_table(const ScoreTable& scores, int decimals) {
+  const NumberFormat format{NumberFormat::Style::fixed, decimals};
+  const bool tested = scores.test != PairedTest::none;
+  const bool intervals = scores.test == PairedTest::bootstrap;
+  std::vector<Column> columns = {{.title = "System", .alignment = Column::Alignment::left}};
+  for (const MetricColumn& metric : scores.columns) {
+    columns.push_back({.title = metric.name, .format = format});
+    if (intervals) columns.push_back({.title = "95 % interval", .format = format});
+    if (tested) columns.push_back({.title = "p", .format = {NumberFormat::Style::fixed, 4}});
+  }
+  Table table(columns);
+  for (std::size_t i = 0; i < scores.systems.size(); ++i) {
+    std::vector<Cell> cells = {scores.systems[i]};
+    for (const MetricColumn& metric : scores.columns) {
+      const PairedResult& result = metric.results[i];
+      cells.emplace_back(result.score);
+      if (intervals) {
+        cells.emplace_back(MeanAndDeviation{.mean = result.interval->mean,
+                                            .deviation = result.interval->half_width,
+                                            .count = static_cast<std::int64_t>(scores.samples)});
+      }
+      if (tested) cells.push_back(result.p_value ? Cell(*result.p_value) : Cell());
+    }
+    table.add_row(std::move(cells));
+  }
+  std::string text = to_text(table, {.width = terminal_width()}) + "\n";
+  if (tested) text += wrapped(explanation(scores), terminal_width()) + "\n\n";
+  for (const MetricColumn& metric : scores.columns) {
+    text += metric.name + "|" + metric.signature + "\n";
+  }
+  return text;
+}
+
+ordered_json number_or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json json_cell(const PairedResult& result, const ScoreTable& table, int decimals) {
+  if (table.test == PairedTest::none) return rounded(result.score, decimals);
+  ordered_json cell = {{"score", result.score},
+                       {"p_value", number_or_null(result.p_value)},
+                       {"mean", nullptr},
+                       {"ci", nullptr}};
+  if (result.interval) {
+    cell["mean"] = result.interval->mean;
+    cell["ci"] = result.interval->half_width;
+  }
+  return cell;
+}
+
+std::string json_table(const ScoreTable& table, int decimals) {
+  ordered_json systems = ordered_json::array();
+  for (std::size_t i = 0; i < table.systems.size(); ++i) {
+    ordered_json system = {{"system", table.systems[i]}};
+    for (const MetricColumn& metric : table.columns) {
+      system[metric.name] = json_cell(metric.results[i], table, decimals);
+    }
+    systems.push_back(std::move(system));
+  }
+  return json_text(systems, 4, /*ascii=*/true) + "\n";
 }
 
 }  // namespace
@@ -96,14 +167,9 @@ std::string score_report(const std::vector<SystemScore>& scores,
   return report;
 }
 
-std::string python_number(double value) {
-  if (!std::isfinite(value))
-    return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-  const double size = std::abs(value);
-  // {} takes the exponent from 1e16 and below 1e-4, as Python does.
-  std::string text = fmt::format("{}", value);
-  if (size < 1e16 && text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
+std::string score_table(const ScoreTable& table, const ScoreReportOptions& options) {
+  return options.format == ScoreFormat::json ? json_table(table, options.decimals)
+                                             : text_table(table, options.decimals);
 }
 
 }  // namespace roformer

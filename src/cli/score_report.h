@@ -1,5 +1,5 @@
-// What `roformer score` prints of one system, in sacreBLEU's formats: a line or a JSON object for
-// each metric.
+// What `roformer score` prints: for one system a line or a JSON object for each metric, for several
+// a table and the signatures, or JSON. The lines and the JSON are sacreBLEU's.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,21 @@ std::string score_line(const SystemScore& score, const ScoreReportOptions& optio
 // The lines with their equals signs below each other, or the JSON; ends with a line feed.
 std::string score_report(const std::vector<SystemScore>& scores, const ScoreReportOptions& options);
 
-// A float as Python writes it: the shortest text that reads back as the same number.
-std::string python_number(double value);
+enum class PairedTest { none, bootstrap, randomization };
+
+struct MetricColumn {
+  std::string name;
+  std::string signature;
+  std::vector<PairedResult> results;  // one a system
+};
+
+struct ScoreTable {
+  std::vector<std::string> systems;  // the first is the baseline of a test
+  std::vector<MetricColumn> columns;
+  PairedTest test = PairedTest::none;
+  std::size_t samples = 0;  // resamples or trials
+};
+
+std::string score_table(const ScoreTable& table, const ScoreReportOptions& options);
 
 }  // namespace roformer

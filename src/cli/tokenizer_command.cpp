@@ -11,21 +11,17 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/one_line.h"
-#include "base/output.h"
 #include "base/output_folder.h"
 #include "base/printable.h"
+#include "base/process.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/corpus.h"
 #include "data/line_reader.h"
 #include "data/parallel_recipe.h"
-#include "text/character_tokenizer.h"
-#include "text/sentence_sample.h"
+#include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
@@ -45,13 +41,12 @@ struct TrainArguments {
   bool overwrite = false;
 };
 
-// The training pairs of a parallel corpus: what its rules leave, source and target in turn.
+// The training pairs of a parallel corpus that pass its rules, source and target in turn.
 template <class Action>
 void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments& arguments,
                        Action action) {
   ParallelCorpus corpus = read_parallel_recipe(recipe).corpus;
-  if (arguments.corpus.follow_links) corpus.follow_links();
-  if (arguments.corpus.skip_broken) skip_broken_lines(corpus);
+  corpus.set_reading(arguments.corpus.follow_links, arguments.corpus.skip_broken);
   ProgressBar bar("reading", 0, "pairs");
   std::uint64_t pairs = 0;
   for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
@@ -126,30 +121,37 @@ void print_info(const Tokenizer& tokenizer) {
                            clean_line(tokenizer.description()),
                            format_count(tokenizer.vocabulary_size()), tokenizer.fingerprint());
   const SpecialTokens& special = tokenizer.special();
-  const auto print_special = [&](const char* name, TokenId id) {
+  const std::pair<const char*, TokenId> ids[] = {{"padding", special.padding},
+                                                 {"unknown", special.unknown},
+                                                 {"begin", special.classification},
+                                                 {"end", special.separator},
+                                                 {"mask", special.mask}};
+  for (const auto& [name, id] : ids) {
     std::cout << fmt::format(
         "  {:<11}  {}\n", name,
         id < 0 ? "none" : clean_line(fmt::format("{} {}", id, tokenizer.piece(id))));
-  };
-  print_special("padding", special.padding);
-  print_special("unknown", special.unknown);
-  print_special("begin", special.classification);
-  print_special("end", special.separator);
-  print_special("mask", special.mask);
+  }
 }
 
-void train(const TrainArguments& arguments) {
+// Writes the tokenizer that make() returns into the output folder, which is checked first.
+template <class Make>
+void make_folder(const TrainArguments& arguments, Make make) {
   OutputFolder output({.output = arguments.output,
                        .overwrite = arguments.overwrite,
                        .flag = "--output",
                        .contents = "a tokenizer and nothing else",
                        .is_replaceable = holds_only_tokenizer});
-  const std::unique_ptr<Tokenizer> tokenizer =
-      arguments.kind == "characters" ? train_characters(arguments) : train_pieces(arguments);
+  const std::unique_ptr<Tokenizer> tokenizer = make();
   save_tokenizer(*tokenizer, output.path());
   output.commit();
   std::cout << arguments.output.string() << ": ";
   print_info(*tokenizer);
+}
+
+void train(const TrainArguments& arguments) {
+  make_folder(arguments, [&] {
+    return arguments.kind == "characters" ? train_characters(arguments) : train_pieces(arguments);
+  });
 }
 
 struct CountArguments {
@@ -160,30 +162,22 @@ struct CountArguments {
 };
 
 void count_words(const CountArguments& arguments) {
-  OutputFolder output({.output = arguments.corpus.output,
-                       .overwrite = arguments.corpus.overwrite,
-                       .flag = "--output",
-                       .contents = "a tokenizer and nothing else",
-                       .is_replaceable = holds_only_tokenizer});
-  WordFiles files{.vocabulary_location = "counted vocabulary",
-                  .dictionary = read_file(arguments.dictionary, kLargestVocabulary),
-                  .dictionary_location = arguments.dictionary.string(),
-                  .cased = arguments.cased,
-                  .characters = arguments.characters};
-  const WordDictionary dictionary(files.dictionary, files.dictionary_location);
-  WordCounter counter(dictionary, arguments.cased);
-  for_each_line(arguments.corpus, [&](std::string_view line) { counter.add(line); });
-  files.vocabulary = arguments.characters ? counter.characters(arguments.corpus.training.pieces)
-                                          : counter.vocabulary(arguments.corpus.training.pieces);
-  const std::unique_ptr<Tokenizer> tokenizer = make_word_tokenizer(word_model(files), "words");
-  save_tokenizer(*tokenizer, output.path());
-  output.commit();
-  std::cout << arguments.corpus.output.string() << ": ";
-  print_info(*tokenizer);
+  make_folder(arguments.corpus, [&] {
+    WordFiles files{.vocabulary_location = "counted vocabulary",
+                    .dictionary = read_file(arguments.dictionary, kLargestVocabulary),
+                    .dictionary_location = arguments.dictionary.string(),
+                    .cased = arguments.cased,
+                    .characters = arguments.characters};
+    const WordDictionary dictionary(files.dictionary, files.dictionary_location);
+    WordCounter counter(dictionary, arguments.cased);
+    for_each_line(arguments.corpus, [&](std::string_view line) { counter.add(line); });
+    files.vocabulary = counter.vocabulary(arguments.corpus.training.pieces, arguments.characters);
+    return make_word_tokenizer(word_model(files), "words");
+  });
 }
 
-// Writes what action(line) answers to each line of standard input; what was answered before an
-// error is written, too.
+// Writes the text that action(line) returns for each line of standard input; the texts before an
+// error are written, too.
 template <class Action>
 void transform_lines(LineReader& lines, Action action) {
   constexpr std::size_t kWriteBytes = 1 << 16;
@@ -210,7 +204,7 @@ struct EncodeFlags {
   bool special = false;
 };
 
-// Malformed UTF-8 is the tokenizer's to replace: one of bytes keeps it.
+// The tokenizer replaces malformed UTF-8, not the reader: one of bytes keeps it.
 void encode_lines(const Tokenizer& tokenizer, const EncodeFlags& flags) {
   LineReader lines("-", LineReader::kAnyLength);
   std::vector<TokenId> ids;

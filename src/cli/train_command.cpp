@@ -17,15 +17,12 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
 #include "config/load.h"
 #include "config/shorter_training.h"
 #include "runs/model_source.h"
-#include "runs/stage_table.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/train.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 #include "training/distributed/gloo.h"
 #include "training/run_directory.h"
 #include "training/signals.h"
@@ -45,7 +42,7 @@ struct TrainOptions {
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::signal) {
-    // Where the terminal was closed nobody reads it, which is no failure: the run is saved.
+    // The terminal may be closed, which is no failure: the run is saved.
     std::fputs(fmt::format("{}: stopped by a signal at step {}; go on with --resume\n", path,
                            format_count(summary.consumed.steps))
                    .c_str(),
@@ -72,7 +69,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
     fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
   }
   if (const ValidationRecord* best = summary.best()) {
-    // First what it is the best by.
+    // The figure that it is the best by comes first.
     Figures others = best->figures, ranked;
     for (const std::string& name :
          {best->ranking.figure, best->ranking.figure + std::string(kStandardError)}) {
@@ -83,7 +80,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   }
 }
 
-// All are started alike, or they would wait in different places for each other.
+// Processes that were started with different flags would wait for each other in different places.
 void compare_starts(const TrainOptions& options, Processes& processes) {
   const std::string own = options.overwrite        ? "--overwrite"
                           : !options.resumes       ? "neither --resume nor --overwrite"
@@ -98,8 +95,8 @@ void compare_starts(const TrainOptions& options, Processes& processes) {
               "start all of them with the same flags");
 }
 
-// How the run is begun. The first process puts the folder in order and decides: by the time another
-// looks, it may have begun.
+// The first process repairs the folder and decides for all: it may have begun the run by the time
+// that another one looks.
 ExistingRun existing_run(const TrainOptions& options, const Settings& given, Processes& processes) {
   if (options.overwrite || options.smoke) return ExistingRun::overwrite;
   if (!options.resumes) return ExistingRun::refuse;
@@ -120,8 +117,8 @@ Settings new_settings(const TrainOptions& options) {
   return load_settings(options.config, flags, model_source_keys);
 }
 
-// The summary of a run that had ended before this command; nothing where it goes on, or where what
-// lies there cannot be read, which the trainer mends.
+// The summary of a run that ended before this command; nothing where it has not ended or the
+// summary cannot be read, which the trainer repairs.
 std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun existing) {
   if (existing != ExistingRun::resume) return std::nullopt;
   try {
@@ -131,7 +128,7 @@ std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun
   }
 }
 
-// A command that had nothing to do must not look as if it had trained.
+// A command that had nothing to do must not look as if it trained.
 void say_ended_before(const Settings& settings, const TrainingSummary& summary) {
   const std::string run = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::patience) {
@@ -166,8 +163,8 @@ int train_beside(const TrainOptions& options, const Settings& given, Processes& 
   return summary.reason == StopReason::signal ? summary.signal : 0;
 }
 
-// `train --resume --run NAME`: the run's own file; empty where no run is named. Throws Error
-// (usage) where there is none.
+// For `train --resume --run NAME`: the run's stored file; empty where no run is named. Throws Error
+// (usage) where the run does not exist.
 std::string stored_config(const TrainOptions& options) {
   std::filesystem::path runs = Settings().runs, run;
   for (const Override& flag : options.overrides) {
@@ -180,8 +177,7 @@ std::string stored_config(const TrainOptions& options) {
   return (runs / run / "config.yaml").string();
 }
 
-// `train runs/mine --resume`: a folder names the run. What is found there is what is meant, so it
-// is followed as --runs and --run are.
+// For `train runs/mine --resume`: replaces the folder by --runs and --run.
 void take_folder(TrainOptions& options) {
   std::filesystem::path folder = std::filesystem::path(options.config).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
@@ -215,7 +211,7 @@ void train_command(const TrainOptions& options) {
       connect(launch, {.timeout = timeout, .job = "run " + given.run, .folder = given.runs});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;
-  // One that is asked to stop while it loads its data tells the others, too: the trainer looks.
+  // Also while data are loaded: the trainer then sees the signal and tells the other processes.
   std::optional<StopSignals> signals;
   if (!processes->alone()) signals.emplace();
   try {
@@ -260,7 +256,7 @@ void add_train_command(CLI::App& program) {
   command->callback([options, resume, config] {
     options->resumes = resume->count() > 0;
     const bool known = options->resume.empty() || options->resume == "auto";
-    // `train --resume CONFIG`: the word behind the flag is the file.
+    // `train --resume CONFIG`: the word after the flag is the file.
     if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
     std::error_code error;
     if (std::filesystem::is_directory(options->config, error)) take_folder(*options);

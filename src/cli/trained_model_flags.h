@@ -1,9 +1,12 @@
-// The keys of the configuration that the commands for trained models take as flags.
+// Flags that the commands for trained models share.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "cli/command.h"
+#include "model/sampling.h"
 #include "runs/trained_model.h"
 
 namespace roformer {
@@ -24,7 +27,7 @@ inline SettingsFlags trained_model_flags() {
               "All of them: roformer config keys [PREFIX]\n"};
 }
 
-// Which weights of a checkpoint a command takes.
+// --weights, which of a checkpoint's weights to use.
 inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& weights) {
   command
       .add_option_function<std::string>(
@@ -37,15 +40,24 @@ inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& we
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 
-// Products of eight-bit weights.
+// --int8, products of eight-bit weights.
 inline void add_int8_flag(CLI::App& command, bool& int8) {
   command.add_flag("--int8", int8,
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
                    "same translations");
 }
-// What they need. In front: another setting of the user's wins, and is refused.
+// Adds the settings that --int8 needs. In front, so that a contrary setting of the user wins and is
+// refused.
 inline void assume_int8(std::vector<Override>& overrides) {
   overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
 }
+
+// The flags of drawing a text token by token: the same for a language model and for a translator.
+
+// --temperature, --top-k, --top-p and --seed; the options, for what they need or exclude.
+std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings& sampling,
+                                             std::uint64_t& seed);
+// Throws Error (usage) for values that mean nothing.
+void check_sampling(const SamplingSettings& sampling);
 
 }  // namespace roformer

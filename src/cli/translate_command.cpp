@@ -12,13 +12,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/command_list.h"
-#include "cli/commands.h"
-#include "cli/sampling_flags.h"
 #include "cli/trained_model_flags.h"
 #include "cli/translation_printer.h"
 #include "data/line_reader.h"
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 #include "training/signals.h"
 
 namespace roformer {
@@ -78,7 +75,7 @@ void translate_command(const TranslateOptions& options) {
   if (options.int8) assume_int8(overrides);
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
-    runs.push_back(open_trained_translator(run, {.checkpoint = options.checkpoint,
+    runs.push_back(open_run_of<Translator>(run, {.checkpoint = options.checkpoint,
                                                  .weights = options.weights,
                                                  .overrides = overrides,
                                                  .among_others = options.runs.size() > 1}));

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/one_line.h"
-#include "base/output.h"
+#include "base/printable.h"
+#include "base/process.h"
 
 namespace roformer {
 namespace {

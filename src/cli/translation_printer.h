@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 
 namespace roformer {
 

@@ -1,8 +1,6 @@
-#include "cli/whole_program.h"
+#include "cli/command.h"
 
 #include "base/error.h"
-#include "cli/commands.h"
-#include "cli/program.h"
 #include "runs/export_prospect.h"
 
 namespace roformer {

@@ -197,7 +197,7 @@ class Checker {
       const bool by_text =
           std::ranges::find(all, LogNScaling::encoder, &AttentionSettings::log_n) != all.end();
       const TaskFacts& facts = task_facts(s_.task);
-      if (by_text && (facts.causal || facts.translates)) {
+      if (by_text && (facts.causal || facts.has_decoder)) {
         problem({"attention.log_n", "task"},
                 "encoder scales by the length of the whole text, which a token that is predicted "
                 "from those before it cannot know",
@@ -268,7 +268,7 @@ class Checker {
   void decoding() {
     const std::int64_t own = s_.translation.decoder_layers;
     const std::int64_t layers = own > 0 ? own : s_.model.layers;
-    if (!task_facts(s_.task).translates || s_.decoding.alignment_layer <= layers) return;
+    if (!task_facts(s_.task).has_decoder || s_.decoding.alignment_layer <= layers) return;
     problem(
         {"decoding.alignment_layer", "translation.decoder_layers", "model.layers"},
         fmt::format("got {}, but the decoder has {} layers", s_.decoding.alignment_layer, layers),

@@ -4,16 +4,29 @@
 #include <iterator>
 #include <map>
 
+#include "config/task_facts.h"
+
 namespace roformer {
 namespace {
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
-  for (auto part : {general_keys, data_keys, probe_keys, model_keys, position_keys,
-                    translation_keys, training_keys}) {
+  using Part = std::vector<Key> (*)();
+  const auto add = [&](Part part) {
+    if (part == nullptr) return;
     std::vector<Key> rows = part();
     std::move(rows.begin(), rows.end(), std::back_inserter(keys));
-  }
+  };
+  const auto add_tasks = [&](Part TaskFacts::*part) {
+    for (const TaskFacts& task : all_task_facts()) add(task.*part);
+  };
+  add(general_keys);
+  add(data_keys);
+  add_tasks(&TaskFacts::keys);
+  add(model_keys);
+  add(position_keys);
+  add_tasks(&TaskFacts::keys_after_model);
+  add(training_keys);
   return keys;
 }
 

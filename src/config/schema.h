@@ -63,8 +63,6 @@ std::vector<std::string> diff(const Settings& left, const Settings& right);
 // The schema's parts, one file a section, put together by schema().
 std::vector<Key> general_keys();
 std::vector<Key> data_keys();
-std::vector<Key> translation_keys();
-std::vector<Key> probe_keys();
 std::vector<Key> model_keys();
 std::vector<Key> position_keys();
 std::vector<Key> training_keys();

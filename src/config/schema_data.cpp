@@ -1,4 +1,4 @@
-// Keys of the tokenizer, the data and the GLUE tasks.
+// Keys of the tokenizer and the data.
 #include "config/schema_row.h"
 #include "config/words.h"
 
@@ -94,63 +94,6 @@ std::vector<Key> data_keys() {
                             "Chinese words where the tokenizer has a dictionary). In scripts "
                             "without spaces a piece is a word, and more than 32 pieces are none",
                     .tasks = {kMlm}}),
-
-      ROFORMER_KEY(glue.task,
-                   {.help = "which task of the benchmark (Wang 2019)", .tasks = {kGlue}}),
-      ROFORMER_KEY(glue.head,
-                   {.help = "bert: dense and tanh on [CLS], dropout, output; roformer: the head of "
-                            "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
-                            "output); modernbert: that of its ModernBERT (dense, activation, norm, "
-                            "dropout, output), whose first two begin as the masked language "
-                            "head's; linear: dropout, output",
-                    .tasks = {kGlue}}),
-      ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
-                                       .range = below_one(),
-                                       .help = "dropout inside the head",
-                                       .tasks = {kGlue}}),
-      ROFORMER_KEY(glue.class_names,
-                   {.help = "what `predict` and an export call the task's labels, in their order: "
-                            "NEGATIVE|POSITIVE; empty: as the task does. An imported classifier's "
-                            "are its folder's",
-                    .tasks = {TaskKind::glue},
-                    .decides = Decides::nothing}),
-      ROFORMER_KEY(glue.pooling, {.help = "what the head reads: the state of the first token, "
-                                          "[CLS], or the mean of the states of all tokens",
-                                  .tasks = {kGlue}}),
-
-      ROFORMER_KEY(matching.loss,
-                   {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
-                            "(RoFormer's authors); triplet: max(0, margin - difference of scores)",
-                    .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.margin, {.range = above(0),
-                                     .help = "by which the closer text must score higher, of the "
-                                             "triplet loss",
-                                     .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.pooling,
-                   {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
-                            "token's, [CLS]",
-                    .tasks = {kMatching}}),
-      ROFORMER_KEY(
-          matching.head,
-          {.help = "between the pooled state and the score: linear has dropout and one "
-                   "output (RoFormer's authors); bert, roformer and modernbert as glue.head",
-           .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.head_dropout, {.unit = "probability",
-                                           .range = below_one(),
-                                           .help = "dropout inside the head",
-                                           .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.truncation,
-                   {.help = "which end of a text stays where a pair is longer than data.length: "
-                            "head, tail, or half of each (Sun 2019)",
-                    .tasks = {kMatching}}),
-      ROFORMER_KEY(matching.augmentation.swap,
-                   {.help = "trains on (B, A, C), too, for each triplet (A, B, C) whose B is the "
-                            "closer",
-                    .tasks = {kMatching}}),
-      ROFORMER_KEY(
-          matching.augmentation.transitivity,
-          {.help = "trains on (A, B, D), too, where B is closer than C and C closer than D",
-           .tasks = {kMatching}}),
   };
 }
 

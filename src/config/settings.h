@@ -16,14 +16,19 @@
 #include "config/glue_settings.h"
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
+#include "config/option_structs.h"
 #include "config/position_settings.h"
 #include "config/probe_settings.h"
+#include "config/tasks/list.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
 
 namespace roformer {
 
-enum class TaskKind { mlm, causal_lm, glue, translation, matching, probe, masked_probe };
+// A registered task (task_facts.h) has the next number.
+#define ROFORMER_TASK_NAME(name) name,
+enum class TaskKind { ROFORMER_EACH_TASK(ROFORMER_TASK_NAME) };
+#undef ROFORMER_TASK_NAME
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
@@ -45,6 +50,7 @@ struct Settings {
   PositionSettings position;
   TrainingSettings training;
   DistributedSettings distributed;
+  OptionStructs registered_task;  // the options of a registered task
   std::vector<StageSettings> stages;  // empty: one, of the settings above
 };
 

@@ -89,7 +89,7 @@ std::vector<Override> smoke_flags(const Settings& settings) {
     at_most("data.validation_tokens", settings.data.validation_tokens,
             kRows * settings.data.length);
   }
-  if (facts.translates) at_most("decoding.sentences", settings.decoding.sentences, kRows);
+  if (facts.has_decoder) at_most("decoding.sentences", settings.decoding.sentences, kRows);
   if (facts.data == TaskData::generated) {
     at_most("probe.examples", settings.probe.examples, kRows);
   }

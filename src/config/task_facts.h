@@ -1,7 +1,7 @@
-// What a task is, as far as anyone must know who does not compute it: what its model looks like,
-// what data it takes, what its validations say and what can be done with a run of it. The table
-// stands here, without LibTorch, so that the checks of a configuration, studies and commands ask it
-// and none of them knows the tasks by name. How a task is computed is in tasks/.
+// What a task is to those who do not compute it: what its model looks like, what data it takes,
+// which keys it has and what its validations say. Each task's facts are in config/tasks/NAME.cpp,
+// without LibTorch, so that checks of a configuration, studies and commands ask them and name no
+// task. How a task is computed is in tasks/.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,13 @@
 
 namespace roformer {
 
+struct Key;
+
 // What data.directory names; nothing where the task makes its data.
 enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder, generated };
+
+// What a folder of Hugging Face's would hold.
+enum class ExportForm { none, language_model, classifier, translator };
 
 // How a figure of a validation is shown.
 struct MetricFacts {
@@ -28,40 +33,40 @@ struct MetricFacts {
   bool is_share() const { return !unit.empty(); }
 };
 struct FoundMetric {
-  const MetricFacts* facts = nullptr;  // of the figure
-  std::string at;  // "_at_x16", "_at_length_32": how long the texts were that a share is of
+  MetricFacts facts;  // of the figure
+  std::string at;     // "_at_x16", "_at_length_32": the length of the texts that a share is of
 };
-// The figure of tasks' validations that a study calls so; nothing for another name.
+// The figure of tasks' validations that has this name in studies; nothing for another name.
 std::optional<FoundMetric> find_metric(std::string_view name);
 
-// A figure of a task's validations and the name that studies have for it.
+// A figure of a task's validations and its name in studies.
 struct TaskFigure {
   std::string figure;  // "accuracy"
   std::string metric;  // "masked_accuracy"
 };
 
 struct TaskFacts {
-  TaskKind task;
+  TaskKind task = {};
+  std::string_view name;     // value of the key `task`
   std::string_view title;    // "masked language model"
   bool causal = false;       // its model looks to the left only
   bool has_decoder = false;  // an encoder-decoder: its scheme serves both directions
-  TaskData data = TaskData::prepared_text;
-  std::string_view data_hint;  // where its data come from, for who has named none
-  // Its examples are labelled: they are counted in run.json, and the figure that ranks has the name
-  // "score", too, under which tasks of different metrics stand in one table.
+  TaskData data = TaskData::generated;
+  std::string_view data_hint;  // where its data come from, for a user who has named none
+  // Its examples are labelled: run.json counts them, and the figure that ranks is also called
+  // "score", so that tasks of different metrics share one table.
   bool labelled = false;
+  ExportForm exported = ExportForm::none;
 
-  // What a run of it can do. The commands of that name ask these.
-  bool fills_masks = false;
-  bool generates = false;
-  bool predicts_labels = false;
-  bool evaluates_text = false;  // by length and arrangement of the text
-  bool translates = false;
-  bool matches = false;  // texts, by how close they are
+  // Rows of the schema before the model's section, and after it.
+  std::vector<Key> (*keys)() = nullptr;
+  std::vector<Key> (*keys_after_model)() = nullptr;
 
   // The figures of its validations, and which of them ranks checkpoints.
   std::vector<TaskFigure> (*figures)(const Settings& settings) = nullptr;
   std::string_view (*ranked_by)(const Settings& settings) = nullptr;
+  // How its own figures are shown; those that several tasks have are in task_facts.cpp.
+  std::vector<MetricFacts> metrics;
   // The metrics that a study shows beside its own where it names none.
   std::vector<std::string_view> columns;
 };
@@ -72,12 +77,21 @@ inline constexpr std::string_view kAveraged = "ema_";
 // In the order of TaskKind.
 std::span<const TaskFacts> all_task_facts();
 const TaskFacts& task_facts(TaskKind task);
+// nullptr for an unknown name.
+const TaskFacts* find_task(std::string_view name);
+// Adds a task beside the built-in ones (a test's, say) and returns its kind. Before anything has
+// asked for tasks or keys: from the initialiser of a constant at namespace scope.
+TaskKind register_task_facts(TaskFacts facts);
+
+// "loss", for tasks that are ranked by it.
+std::string_view by_loss(const Settings& settings);
+std::string_view by_accuracy(const Settings& settings);
 
 // The figure by which a task of GLUE is ranked: of the two that the benchmark averages for MRPC,
 // QQP and STS-B the one that RoFormer's table has.
 std::string_view glue_metric(GlueTask task);
 
-// The name that studies have for a figure of the task's validations.
+// The name in studies of a figure of the task's validations.
 std::string metric_of(const std::string& figure, const Settings& settings);
 
 }  // namespace roformer

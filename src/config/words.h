@@ -6,8 +6,7 @@
 
 namespace roformer {
 
-ROFORMER_WORDS(TaskKind, "mlm", "causal_lm", "glue", "translation", "matching", "probe",
-               "masked_probe");
+std::string to_word(TaskKind task);  // its facts' name
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",

@@ -3,13 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/random.h"
 
 namespace roformer {
 namespace {
+
+// More pieces than a word of a text with spaces has. A longer one is no word (base pairs, a page of
+// a script whose words nobody told apart): masked whole it would take half a row or nothing of it.
+constexpr std::size_t kMostPiecesOfWord = 32;
+
+// Whole numbers above 0 that sum to the pattern and are nearest to the weights' shares of it.
+std::vector<std::int64_t> shares_of(const std::vector<double>& weights, std::int64_t pattern) {
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<std::int64_t> shares;
+  for (const double weight : weights) {
+    const double exact = weight / sum * static_cast<double>(pattern);
+    shares.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(exact)));
+  }
+  const auto lacking = [&](std::size_t i) {
+    return weights[i] / sum * static_cast<double>(pattern) - static_cast<double>(shares[i]);
+  };
+  std::int64_t left = pattern - std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  for (; left != 0; left -= left > 0 ? 1 : -1) {
+    std::size_t chosen = 0;
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+      if (left > 0 ? lacking(i) > lacking(chosen)
+                   : shares[chosen] == 1 || (shares[i] > 1 && lacking(i) < lacking(chosen))) {
+        chosen = i;
+      }
+    }
+    shares[chosen] += left > 0 ? 1 : -1;
+  }
+  return shares;
+}
 
 // Validation masks do not depend on the run's seed.
 constexpr std::uint64_t kValidationSeed = 0x76616c6964617465;
@@ -61,11 +93,161 @@ std::vector<double> weights_of(const std::vector<WeightedDataset>& sources) {
   return weights;
 }
 
-std::int64_t batches_for(std::int64_t rows, std::int64_t rows_per_batch) {
-  return (rows + rows_per_batch - 1) / rows_per_batch;
+}  // namespace
+
+Rows::Rows(const Dataset& dataset, Split split, RowOptions options)
+    : shards_(dataset.shards(split)),
+      options_(options),
+      classification_(
+          options.begin_with_classification ? dataset.tokenizer().special().classification : -1),
+      separator_(dataset.tokenizer().special().separator) {
+  ROFORMER_ASSERT(options.length >= 2 && options.overlap >= 0);
+  content_ = static_cast<std::uint64_t>(options.length - (classification_ >= 0 ? 1 : 0));
+  shard_starts_.push_back(0);
+  for (const Shard& shard : shards_) {
+    shard_starts_.push_back(shard_starts_.back() + shard.tokens() +
+                            (separator_ >= 0 ? shard.documents() : 0));
+  }
+  const std::uint64_t stream = shard_starts_.back();
+  const auto overlap = static_cast<std::uint64_t>(options.overlap);
+  size_ = stream < overlap ? 0 : static_cast<std::int64_t>((stream - overlap) / content_);
 }
 
-}  // namespace
+Row Rows::operator[](std::int64_t index) const {
+  ROFORMER_ASSERT(index >= 0 && index < size_);
+  Row row;
+  const auto total = static_cast<std::size_t>(options_.length + options_.overlap);
+  row.ids.reserve(total);
+  if (classification_ >= 0) row.ids.push_back(classification_);
+  row.document_starts.push_back(0);
+
+  const std::uint64_t separators = separator_ >= 0 ? 1 : 0;
+  std::uint64_t position = static_cast<std::uint64_t>(index) * content_;
+  std::size_t shard_number = static_cast<std::size_t>(
+      std::ranges::upper_bound(shard_starts_, position) - shard_starts_.begin() - 1);
+  while (row.ids.size() < total) {
+    const Shard& shard = shards_[shard_number];
+    const std::span<const std::uint64_t> starts = shard.document_starts();
+    std::uint64_t inside = position - shard_starts_[shard_number];  // in the shard's stream
+    // The document that holds the position: the last one that begins at or before it.
+    const auto documents = starts.first(shard.documents());
+    const auto after = std::ranges::partition_point(documents, [&](const std::uint64_t& start) {
+      const auto number = static_cast<std::uint64_t>(&start - documents.data());
+      return start + number * separators <= inside;
+    });
+    std::uint64_t document = static_cast<std::uint64_t>(after - documents.begin()) - 1;
+    for (; document < shard.documents() && row.ids.size() < total; ++document) {
+      const std::uint64_t begin = starts[document] + document * separators;
+      const std::uint64_t length = starts[document + 1] - starts[document];
+      const bool begins_here = inside == begin;
+      const bool row_begins = row.ids.size() == (classification_ >= 0 ? 1u : 0u);
+      if (begins_here && !row_begins) {
+        row.document_starts.push_back(static_cast<std::int32_t>(row.ids.size()));
+      }
+      const std::uint64_t skipped = inside - begin;
+      if (skipped < length) {
+        const std::size_t room = total - row.ids.size();
+        const std::size_t taken = std::min<std::uint64_t>(room, length - skipped);
+        const std::size_t old_size = row.ids.size();
+        row.ids.resize(old_size + taken);
+        shard.copy_tokens(starts[document] + skipped, std::span(row.ids).subspan(old_size));
+        inside += taken;
+      }
+      if (separators > 0 && row.ids.size() < total) {
+        row.ids.push_back(separator_);
+        ++inside;
+      }
+    }
+    ++shard_number;
+    position = shard_starts_[std::min(shard_number, shards_.size())];
+  }
+  return row;
+}
+
+Masker::Masker(const Tokenizer& tokenizer, const MaskingSettings& settings)
+    : settings_(settings), tokenizer_(tokenizer), mask_(tokenizer.special().mask) {
+  if (mask_ < 0) {
+    throw_usage(
+        "tokenizer",
+        "has no mask token, which masked language modelling needs: " + tokenizer.description(),
+        "train one with `roformer tokenizer train`, which adds it");
+  }
+  const auto size = static_cast<std::size_t>(tokenizer.vocabulary_size());
+  is_special_.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto id = static_cast<TokenId>(i);
+    is_special_[i] = tokenizer.is_special(id);
+    if (!is_special_[i]) candidates_.push_back(id);
+  }
+  ROFORMER_ASSERT(!candidates_.empty());
+}
+
+std::vector<char> Masker::find_draws(std::span<const TokenId> ids) const {
+  std::vector<char> draws(ids.size(), 1);
+  if (!settings_.whole_words) return draws;
+  tokenizer_.find_words(ids, draws);
+  const auto is_special = [&](std::size_t i) {
+    return is_special_[static_cast<std::size_t>(ids[i])] != 0;
+  };
+  for (std::size_t begin = 0; begin < ids.size();) {
+    std::size_t end = begin + 1;
+    if (!is_special(begin)) {
+      draws[begin] = 1;  // a piece after a special token begins a word, whatever it is
+      while (end < ids.size() && draws[end] == 0 && !is_special(end)) ++end;
+      if (end - begin > kMostPiecesOfWord) {
+        std::fill(draws.begin() + static_cast<std::ptrdiff_t>(begin),
+                  draws.begin() + static_cast<std::ptrdiff_t>(end), char{1});
+      }
+    }
+    begin = end;
+  }
+  return draws;
+}
+
+void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::int32_t>& positions,
+                  std::vector<TokenId>& labels) const {
+  Random random(key);
+  const std::vector<char> draws = find_draws(ids);
+  bool chosen = false;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (is_special_[static_cast<std::size_t>(ids[i])]) continue;
+    if (draws[i] != 0) chosen = random.uniform() < settings_.probability;
+    if (!chosen) continue;
+    positions.push_back(static_cast<std::int32_t>(i));
+    labels.push_back(ids[i]);
+    const double fate = random.uniform();
+    if (fate < settings_.mask) {
+      ids[i] = mask_;
+    } else if (fate < settings_.mask + settings_.random) {
+      ids[i] = candidates_[random.below(candidates_.size())];
+    }
+  }
+}
+
+SourceMixture::SourceMixture(const std::vector<double>& weights)
+    : shares_(shares_of(weights, kPattern)) {
+  ROFORMER_ASSERT(!weights.empty() && std::ssize(weights) <= kPattern);
+  // The next row is of the source that is furthest behind its share.
+  std::vector<std::int64_t> taken(weights.size());
+  for (std::int64_t n = 0; n < kPattern; ++n) {
+    std::size_t next = 0;
+    std::int64_t most = -kPattern * kPattern;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::int64_t behind = shares_[i] * (n + 1) - taken[i] * kPattern;
+      if (taken[i] < shares_[i] && behind > most) {
+        most = behind;
+        next = i;
+      }
+    }
+    pattern_.push_back({.source = next, .number = taken[next]++});
+  }
+}
+
+SourceMixture::Entry SourceMixture::operator[](std::int64_t n) const {
+  Entry entry = pattern_[static_cast<std::size_t>(n % kPattern)];
+  entry.number += n / kPattern * shares_[entry.source];
+  return entry;
+}
 
 RowOrder::RowOrder(std::int64_t rows, const BatchOptions& options)
     : rows_(rows), seed_(options.seed), shuffle_(options.shuffle) {
@@ -109,13 +291,51 @@ double TrainingRows::rows_per_epoch() const {
   return static_cast<double>(rows);
 }
 
+template <class Batch>
+Batch RowBatches<Batch>::training(std::int64_t n) const {
+  Batch batch;
+  for (std::int64_t i = 0; i < options_.rows; ++i) {
+    const TrainingRows::Drawn drawn = rows_[n * options_.rows + i];
+    const std::uint64_t key =
+        random_key({drawn.seed, random_word("masks"), static_cast<std::uint64_t>(drawn.entry.epoch),
+                    static_cast<std::uint64_t>(drawn.entry.row)});
+    append(drawn.rows[drawn.entry.row], key, batch);
+  }
+  return batch;
+}
+
+template <class Batch>
+Batch RowBatches<Batch>::validation(std::int64_t n, std::int64_t token_limit) const {
+  const std::int64_t count = rows_within(token_limit, rows());
+  const std::int64_t end = std::min(count, (n + 1) * options_.rows);
+  Batch batch;
+  for (std::int64_t i = n * options_.rows; i < end; ++i) {
+    const std::int64_t row = spread(i, count, rows().size());
+    append(rows()[row], random_key({kValidationSeed, static_cast<std::uint64_t>(row)}), batch);
+  }
+  ROFORMER_ASSERT(batch.rows > 0);
+  return batch;
+}
+
+template <class Batch>
+std::int64_t RowBatches<Batch>::validation_batches(std::int64_t token_limit) const {
+  return (rows_within(token_limit, rows()) + options_.rows - 1) / options_.rows;
+}
+
+template <class Batch>
+double RowBatches<Batch>::batches_per_epoch() const {
+  return rows_.rows_per_epoch() / static_cast<double>(options_.rows);
+}
+
+template class RowBatches<MaskedBatch>;
+template class RowBatches<CausalBatch>;
+
 MaskedBatches::MaskedBatches(const std::vector<WeightedDataset>& sources, Split split,
                              std::int64_t length, const MaskingSettings& masking,
                              BatchOptions options)
-    : rows_(sources, split, {.length = length, .begin_with_classification = true, .overlap = 0},
-            options),
-      masker_(sources.front().dataset.tokenizer(), masking),
-      options_(options) {}
+    : RowBatches(sources, split,
+                      {.length = length, .begin_with_classification = true, .overlap = 0}, options),
+      masker_(sources.front().dataset.tokenizer(), masking) {}
 
 void MaskedBatches::append(Row row, std::uint64_t key, MaskedBatch& batch) const {
   std::vector<std::int32_t> positions;
@@ -127,45 +347,13 @@ void MaskedBatches::append(Row row, std::uint64_t key, MaskedBatch& batch) const
   append_row(row, rows().length(), options_.cross_documents, batch);
 }
 
-MaskedBatch MaskedBatches::training(std::int64_t n) const {
-  MaskedBatch batch;
-  for (std::int64_t i = 0; i < options_.rows; ++i) {
-    const TrainingRows::Drawn drawn = rows_[n * options_.rows + i];
-    const std::uint64_t key =
-        random_key({drawn.seed, random_word("masks"), static_cast<std::uint64_t>(drawn.entry.epoch),
-                    static_cast<std::uint64_t>(drawn.entry.row)});
-    append(drawn.rows[drawn.entry.row], key, batch);
-  }
-  return batch;
-}
-
-MaskedBatch MaskedBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t count = rows_within(token_limit, rows());
-  const std::int64_t end = std::min(count, (n + 1) * options_.rows);
-  MaskedBatch batch;
-  for (std::int64_t i = n * options_.rows; i < end; ++i) {
-    const std::int64_t row = spread(i, count, rows().size());
-    append(rows()[row], random_key({kValidationSeed, static_cast<std::uint64_t>(row)}), batch);
-  }
-  ROFORMER_ASSERT(batch.rows > 0);
-  return batch;
-}
-
-std::int64_t MaskedBatches::validation_batches(std::int64_t token_limit) const {
-  return batches_for(rows_within(token_limit, rows()), options_.rows);
-}
-
-double MaskedBatches::batches_per_epoch() const {
-  return rows_.rows_per_epoch() / static_cast<double>(options_.rows);
-}
-
 CausalBatches::CausalBatches(const std::vector<WeightedDataset>& sources, Split split,
                              std::int64_t length, BatchOptions options)
-    : rows_(sources, split, {.length = length, .begin_with_classification = false, .overlap = 1},
-            options),
-      options_(options) {}
+    : RowBatches(sources, split,
+                      {.length = length, .begin_with_classification = false, .overlap = 1},
+                      options) {}
 
-void CausalBatches::append(const Row& row, CausalBatch& batch) const {
+void CausalBatches::append(Row row, std::uint64_t, CausalBatch& batch) const {
   const auto begin = static_cast<std::ptrdiff_t>(batch.targets.size());
   batch.targets.insert(batch.targets.end(), row.ids.begin() + 1, row.ids.end());
   batch.target_count += rows().length();
@@ -177,34 +365,6 @@ void CausalBatches::append(const Row& row, CausalBatch& batch) const {
     }
   }
   append_row(row, rows().length(), options_.cross_documents, batch);
-}
-
-CausalBatch CausalBatches::training(std::int64_t n) const {
-  CausalBatch batch;
-  for (std::int64_t i = 0; i < options_.rows; ++i) {
-    const TrainingRows::Drawn drawn = rows_[n * options_.rows + i];
-    append(drawn.rows[drawn.entry.row], batch);
-  }
-  return batch;
-}
-
-CausalBatch CausalBatches::validation(std::int64_t n, std::int64_t token_limit) const {
-  const std::int64_t count = rows_within(token_limit, rows());
-  const std::int64_t end = std::min(count, (n + 1) * options_.rows);
-  CausalBatch batch;
-  for (std::int64_t i = n * options_.rows; i < end; ++i) {
-    append(rows()[spread(i, count, rows().size())], batch);
-  }
-  ROFORMER_ASSERT(batch.rows > 0);
-  return batch;
-}
-
-std::int64_t CausalBatches::validation_batches(std::int64_t token_limit) const {
-  return batches_for(rows_within(token_limit, rows()), options_.rows);
-}
-
-double CausalBatches::batches_per_epoch() const {
-  return rows_.rows_per_epoch() / static_cast<double>(options_.rows);
 }
 
 }  // namespace roformer

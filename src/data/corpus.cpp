@@ -9,10 +9,8 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/corpus_stream.h"
-#include "data/document_splitter.h"
+#include "data/document_readers.h"
 #include "data/help_page.h"
-#include "data/json_documents.h"
-#include "data/verbatim_text.h"
 
 namespace roformer {
 namespace {

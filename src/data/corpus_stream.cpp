@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/archive_end.h"
 #include "data/byte_source.h"
 #include "text/utf8.h"
 

@@ -9,7 +9,7 @@
 #include "data/dataset.h"
 #include "data/glue.h"
 #include "data/matching.h"
-#include "data/parallel_description.h"
+#include "data/parallel_dataset.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -73,6 +73,16 @@ std::string split_problem(const Settings& settings, Split split) {
   } catch (const Error&) {  // data_problem says so
   }
   return empty ? fmt::format("{} has no {} set", folder.string(), to_string(split)) : "";
+}
+
+std::string how_to_prepare(const fs::path& folder, const std::string& source) {
+  const fs::path set = (folder / "").lexically_normal().parent_path();  // without a slash behind it
+  const fs::path recipe = set.parent_path().parent_path() / (set.filename().string() + ".yaml");
+  std::error_code error;
+  const bool known =
+      set.parent_path().filename() == "prepared" && fs::is_regular_file(recipe, error);
+  return fmt::format("make {}: roformer data prepare {} --output {}", known ? "it" : "one",
+                     known ? recipe.string() : source, folder.string());
 }
 
 }  // namespace roformer

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,6 +72,9 @@ std::string shard_name(Split split, std::size_t number);
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
 bool holds_description(const std::filesystem::path& folder);  // that there is one
+// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint says
+// how to prepare it from `source` ("FILES").
+nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source);
 // Every field is checked; throws Error (failure) naming the file.
 DatasetDescription read_description(const std::filesystem::path& folder);
 

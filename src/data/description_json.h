@@ -5,7 +5,7 @@
 
 #include "base/fields.h"
 #include "data/dataset.h"
-#include "data/parallel_description.h"
+#include "data/parallel_dataset.h"
 
 namespace roformer {
 

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "data/columns.h"
 #include "data/line_reader.h"
+#include "data/text_lines.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -97,7 +97,7 @@ class GlueReader {
     std::optional<std::string_view> row = next_row();
     if (!row) throw_failure(path_.string(), "is empty");
     const bool headless = facts_.task == GlueTask::cola && tab_columns(*row).size() == 4;
-    find_columns(headless ? std::vector<std::string_view>{"source", "label", "mark", "sentence"}
+    find_columns(headless ? Cells{"source", "label", "mark", "sentence"}
                           : tab_columns(*row));
     if (!headless) row = next_row();
     std::int64_t empty = 0;
@@ -135,7 +135,7 @@ class GlueReader {
     return row;
   }
 
-  void find_columns(const std::vector<std::string_view>& header) {
+  void find_columns(const Cells& header) {
     const auto column = [&](const char* name) { return column_named(header, name, location()); };
     const auto required = [&](const char* name) {
       const std::optional<std::size_t> found = column(name);
@@ -155,16 +155,14 @@ class GlueReader {
   }
 
   void take(std::string_view row) {
-    const std::vector<std::string_view> cells = tab_columns(row);
+    const Cells cells = tab_columns(row);
     if (cells.size() != width_) {
       if (allows_broken_rows_) {
         ++result_.broken_rows;
         return;
       }
-      throw_failure(
-          location(),
-          fmt::format("has {}, wanted {}", format_counted(std::ssize(cells), "column"), width_),
-          "columns are apart by tabs; quotation marks do not join them");
+      require_columns(cells, width_, location(),
+                      "columns are apart by tabs; quotation marks do not join them");
     }
     GlueExample example{.index = static_cast<std::int64_t>(result_.examples.size()),
                         .first = std::string(cells[*first_]),

@@ -1,8 +1,13 @@
 #include "data/line_reader.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -10,6 +15,137 @@
 #include "text/utf8.h"
 
 namespace roformer {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t kInputBytes = 1 << 16;
+// A NUL is looked for so far, as in a file, whose first block is as long.
+constexpr std::size_t kInspected = 1 << 18;
+
+constexpr std::string_view kLittleEndian = "\xff\xfe";
+constexpr std::string_view kBigEndian = "\xfe\xff";
+
+// How the formats that CorpusStream unpacks begin.
+constexpr std::array kPacked = {"\x1f\x8b"sv, "BZh"sv,
+                                "\xfd"
+                                "7zXZ\0"sv,
+                                "\x28\xb5\x2f\xfd"sv, "PK\3\4"sv};
+
+// Whether more bytes are needed to tell how standard input is to be read.
+bool is_undecided(std::string_view begin) {
+  const auto may_become = [&](std::string_view whole) {
+    return begin.size() < whole.size() && whole.starts_with(begin);
+  };
+  return may_become(kLittleEndian) || may_become(kBigEndian) ||
+         std::ranges::any_of(kPacked, may_become);
+}
+
+bool is_packed(std::string_view begin) {
+  return std::ranges::any_of(kPacked, [&](std::string_view p) { return begin.starts_with(p); });
+}
+
+}  // namespace
+
+TextSource::TextSource(const std::filesystem::path& path)
+    : is_input_(path == "-"), name_(is_input_ ? "standard input" : path.string()) {
+  if (!is_input_) packed_.emplace(path);
+}
+
+bool TextSource::next_file() {
+  if (utf16_) replaced_ += utf16_->replaced();
+  utf16_.reset();
+  at_start_ = true;
+  inspected_ = 0;
+  if (packed_) return packed_->next_file();
+  return !std::exchange(opened_, true) && open_input();
+}
+
+// Reads no more than tells whether it is compressed: the rest may be long in coming.
+bool TextSource::open_input() {
+  std::string more;
+  while (is_undecided(input_) && read_input(more)) input_ += more;
+  if (is_packed(input_)) {
+    packed_.emplace("-", std::move(input_));
+    return packed_->next_file();
+  }
+  input_is_new_ = !input_.empty();
+  return input_is_new_;
+}
+
+// False at the end, which a terminal would go beyond.
+bool TextSource::read_input(std::string& bytes) {
+  bytes.resize(input_ended_ ? 0 : kInputBytes);
+  while (!input_ended_) {
+    const ssize_t size = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (size >= 0) {
+      bytes.resize(static_cast<std::size_t>(size));
+      input_bytes_ += bytes.size();
+      input_ended_ = size == 0;
+      break;
+    }
+    if (errno == EAGAIN) {  // whoever had the terminal before left it so
+      pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+      ::poll(&input, 1, -1);
+    } else if (errno != EINTR) {
+      throw_failure(name_, "cannot read: " + system_message(errno));
+    }
+  }
+  return !bytes.empty();
+}
+
+std::string_view TextSource::raw() {
+  if (packed_) return packed_->read_bytes();
+  if (!std::exchange(input_is_new_, false)) read_input(input_);
+  return input_;
+}
+
+// Enough for a mark, of whatever size the blocks are.
+std::string_view TextSource::first_bytes() {
+  std::string_view bytes = raw();
+  if (bytes.empty() || !is_undecided(bytes)) return bytes;
+  begin_ = bytes;
+  for (bytes = raw(); !bytes.empty(); bytes = raw()) {
+    begin_ += bytes;
+    if (!is_undecided(begin_)) break;
+  }
+  return begin_;
+}
+
+std::string_view TextSource::decoded(std::string_view bytes) {
+  text_.clear();
+  if (bytes.empty()) {
+    utf16_->finish(text_);
+  } else {
+    // One byte of a unit gives no text yet, and an empty text is the end.
+    for (; !bytes.empty() && text_.empty(); bytes = text_.empty() ? raw() : "") {
+      utf16_->feed(bytes, text_);
+    }
+    if (text_.empty()) utf16_->finish(text_);
+  }
+  return text_;
+}
+
+std::string_view TextSource::read() {
+  std::string_view bytes;
+  if (std::exchange(at_start_, false)) {
+    bytes = first_bytes();
+    const bool little = bytes.starts_with(kLittleEndian);
+    if (little || bytes.starts_with(kBigEndian)) {
+      utf16_.emplace(little ? Utf16Decoder::Order::little_endian : Utf16Decoder::Order::big_endian);
+      bytes.remove_prefix(kLittleEndian.size());
+      if (bytes.empty()) bytes = raw();
+    }
+  } else {
+    bytes = raw();
+  }
+  if (utf16_) bytes = decoded(bytes);
+  if (inspected_ < kInspected) {
+    refuse_binary(name(), bytes, inspected_);
+    inspected_ += bytes.size();
+  }
+  return bytes;
+}
 
 LineReader::LineReader(const std::filesystem::path& path, std::size_t longest)
     : source_(path), longest_(longest) {}

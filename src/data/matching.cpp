@@ -6,20 +6,14 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "base/blank.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/progress.h"
-#include "data/columns.h"
-#include "data/json_documents.h"
-#include "data/json_line_parser.h"
+#include "data/document_readers.h"
 #include "data/line_reader.h"
-#include "text/utf8.h"
+#include "data/text_lines.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -49,96 +43,82 @@ class MatchingReader {
  public:
   MatchingReader(const fs::path& file, const MatchingReading& options)
       : lines_(file, LineReader::kAnyLength),
-        options_(options),
-        file_(lines_.name()),
-        parser_({.file = file_, .hint = kExamples, .skip_broken = options.skip_broken}) {}
+        records_(lines_, {.format = options.format,
+                          .hint = kExamples,
+                          .hint_for_broken = kExamples,
+                          .skip_broken = options.skip_broken}),
+        labelled_(options.labelled) {}
 
   MatchingExamples read() {
     MatchingExamples result;
-    bool begun = false, json = false;
     std::vector<std::string> names;
-    for (std::string_view line; lines_.next(line);) {
-      if (is_blank(line)) continue;
-      if (!std::exchange(begun, true)) {
-        json = format_of(options_.format, file_, line) == TextFormat::jsonl;
-        if (!json) {
-          const std::vector<std::string_view> columns = tab_columns(line);
-          for (const std::string_view name : columns) {
-            if (is_text_field(std::string(name)) || name == "label") {
-              column_named(columns, name, lines_.location());  // refuses a second one
-            }
-          }
-          names.assign(columns.begin(), columns.end());
-          result.header = lines_.number();
-          continue;
-        }
+    while (records_.next()) {
+      if (!records_.is_json() && names.empty()) {
+        names = header();
+        result.header = lines_.number();
+        continue;
       }
-      const std::optional<Fields> fields = json ? fields_of(line) : columns(names, line);
-      if (!fields) continue;
-      const bool triplet = fields->contains("A");
+      if (records_.is_left_out()) continue;
+      const Fields fields = records_.is_json() ? fields_of_object() : fields_of_cells(names);
+      const bool triplet = fields.contains("A");
       if (result.examples.empty()) result.triplets = triplet;
-      if (triplet != result.triplets) refuse("triplets and pairs are in one file");
-      result.examples.push_back(triplet ? triplet_of(*fields) : pair_of(*fields));
+      if (triplet != result.triplets) records_.refuse("triplets and pairs are in one file");
+      result.examples.push_back(triplet ? triplet_of(fields) : pair_of(fields));
     }
-    parser_.finish();
     lines_.warn_of_replaced();
     if (result.examples.empty()) {
-      json |= !begun && is_json_lines(file_);
+      const bool json = records_.is_json() || (records_.is_empty() && is_json_lines(lines_.name()));
       throw_failure(
-          file_, "holds no example",
+          lines_.name(), "holds no example",
           json ? "one JSON object a line" : "the first line names the columns, with tabs between");
     }
-    if (options_.labelled && without_label_ > 0) {
-      log::warn("{}: {} of {} triplets have no \"label\": B is taken for the closer text", file_,
-                without_label_, result.examples.size());
+    if (labelled_ && without_label_ > 0) {
+      log::warn("{}: {} of {} triplets have no \"label\": B is taken for the closer text",
+                lines_.name(), without_label_, result.examples.size());
     }
     return result;
   }
 
  private:
   LineReader lines_;
-  MatchingReading options_;
-  std::string file_;
-  JsonLineParser parser_;
+  RecordReader records_;
+  bool labelled_;
   std::int64_t without_label_ = 0;  // triplets, whose closer text is then B
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw_failure(lines_.location(), what, kExamples);
+  // The names of the columns; those that are read must not occur twice.
+  std::vector<std::string> header() const {
+    const Cells cells = records_.raw_cells();
+    for (const std::string_view name : cells) {
+      if (!is_text_field(std::string(name)) && name != "label") continue;
+      column_named(cells, name, lines_.location());
+    }
+    return {cells.begin(), cells.end()};
   }
-  // A label may be a number; nobody means one as a text.
-  std::optional<Fields> fields_of(std::string_view line) {
-    const std::optional<nlohmann::json> object = parser_.parse(line, lines_.number());
-    if (!object) return std::nullopt;
+  // A label may be a number, a text may not.
+  Fields fields_of_object() {
     Fields fields;
-    for (const auto& [name, value] : object->items()) {
-      if (value.is_string()) {
+    for (const auto& [name, value] : records_.object().items()) {
+      if (is_text_field(name)) {
+        fields[name] = records_.text(name);
+      } else if (value.is_string()) {
         fields[name] = value.get<std::string>();
-        if (is_text_field(name)) lines_.add_replaced(parser_.replaced_in(fields[name]));
-      } else if (is_text_field(name)) {
-        refuse(fmt::format("\"{}\" is {}, wanted a text", name, describe_json(value)));
       } else if (value.is_number() || value.is_boolean()) {
         fields[name] = value.dump();
       }
     }
     return fields;
   }
-  Fields columns(const std::vector<std::string>& names, std::string_view line) {
-    std::string storage;
-    std::uint64_t replaced = 0;
-    const std::vector<std::string_view> cells = tab_columns(repair_utf8(line, storage, replaced));
-    lines_.add_replaced(replaced);
-    if (cells.size() != names.size()) {
-      refuse(fmt::format("has {}, the first line {}", format_counted(std::ssize(cells), "column"),
-                         names.size()));
-    }
+  Fields fields_of_cells(const std::vector<std::string>& names) {
+    const Cells cells = records_.cells();
+    require_columns(cells, names.size(), lines_.location(), kExamples);
     Fields fields;
     for (std::size_t i = 0; i < cells.size(); ++i) fields[names[i]] = cells[i];
     return fields;
   }
   std::string text(const Fields& fields, const char* name) const {
     const auto found = fields.find(name);
-    if (found == fields.end()) refuse(fmt::format("lacks \"{}\"", name));
-    if (is_blank(found->second)) refuse(fmt::format("\"{}\" is an empty text", name));
+    if (found == fields.end()) records_.refuse(fmt::format("lacks \"{}\"", name));
+    records_.refuse_blank(name, found->second);
     return found->second;
   }
   MatchingExample triplet_of(const Fields& fields) {
@@ -149,7 +129,7 @@ class MatchingReader {
     const auto label = fields.find("label");
     without_label_ += label == fields.end();
     if (label == fields.end() || label->second == "B") return example;
-    if (label->second != "C") refuse(fmt::format("has the label \"{}\"", label->second));
+    if (label->second != "C") records_.refuse(fmt::format("has the label \"{}\"", label->second));
     std::swap(example.closer, example.farther);
     example.swapped = true;
     return example;
@@ -158,9 +138,9 @@ class MatchingReader {
     MatchingExample example{.line = lines_.number(),
                             .anchor = text(fields, kPairFields[0]),
                             .closer = text(fields, kPairFields[1])};
-    if (!options_.labelled && !fields.contains("label")) return example;
+    if (!labelled_ && !fields.contains("label")) return example;
     const std::string label = text(fields, "label");
-    if (label != "0" && label != "1") refuse(fmt::format("has the label \"{}\"", label));
+    if (label != "0" && label != "1") records_.refuse(fmt::format("has the label \"{}\"", label));
     example.matches = label == "1";
     return example;
   }

@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "data/pair_source.h"
-#include "text/script.h"
+#include "text/characters.h"
 
 namespace roformer {
 
@@ -23,6 +23,19 @@ struct PairRules {
   bool remove_duplicates = false;   // a pair met before, in any source
   double script_share = 0;  // of the letters of each side, in its language's script, at least
 };
+
+// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the keys
+// of recipes and of dataset.json.
+template <class Rules, class Visit>
+void for_each_field(Rules& rules, Visit visit) {
+  visit("shortest_words", rules.shortest_words);
+  visit("longest_words", rules.longest_words);
+  visit("longest_pieces", rules.longest_pieces);
+  visit("length_ratio", rules.length_ratio);
+  visit("remove_identical", rules.remove_identical);
+  visit("remove_duplicates", rules.remove_duplicates);
+  visit("script_share", rules.script_share);
+}
 
 enum class PairRule {
   empty,

@@ -4,15 +4,15 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
-#include "base/blank.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/file.h"
 #include "base/progress.h"
 #include "data/corpus.h"
-#include "data/help_pairs.h"
-#include "data/json_line_parser.h"
+#include "data/help_page.h"
 #include "data/line_reader.h"
+#include "data/text_lines.h"
 #include "data/tmx.h"
 
 namespace roformer {
@@ -76,15 +76,9 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
       throw_failure(lines.location(-empty), "has 1 column, wanted 2", kTwoColumns);
     }
     lines.require_whole();
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) {
-      throw_failure(lines.location(),
-                    fmt::format("has {}, wanted 2",
-                                format_counted(std::ranges::count(line, '\t') + 1, "column")),
-                    kTwoColumns);
-    }
-    sink.pair(
-        {.source = line.substr(0, tab), .target = line.substr(tab + 1), .page = reading.pairs});
+    const Cells cells = tab_columns(line);
+    require_columns(cells, 2, lines.location(), kTwoColumns);
+    sink.pair({.source = cells[0], .target = cells[1], .page = reading.pairs});
     if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
   }
   return reading;
@@ -95,36 +89,26 @@ constexpr const char* kTranslation = R"(wanted {"translation": {"en": "...", "de
 // {"translation": {"en": …, "de": …}} or the inner object alone.
 PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, PairSink& sink) {
   LineReader lines(files.source);
-  JsonLineParser parser(
-      {.file = lines.name(),
-       .hint = std::string(kTranslation) + "; --skip-broken leaves other lines out",
-       .skip_broken = files.skip_broken});
+  RecordReader records(lines, {.format = TextFormat::jsonl,
+                               .hint = kTranslation,
+                               .hint_for_broken = std::string(kTranslation) +
+                                                  "; --skip-broken leaves other lines out",
+                               .skip_broken = files.skip_broken});
   PairReading reading;
-  for (std::string_view line; lines.next(line);) {
-    lines.require_whole();
-    if (is_blank(line)) continue;
-    const std::optional<nlohmann::json> json = parser.parse(line, lines.number());
-    if (!json) continue;
-    const auto inner = json->find("translation");
-    const nlohmann::json& texts = inner != json->end() && inner->is_object() ? *inner : *json;
-    const auto text = [&](const std::string& language) -> const std::string& {
-      const auto found = texts.find(language);
-      if (found == texts.end() || !found->is_string()) {
-        const std::string got = found == texts.end() ? "" : ": it is " + describe_json(*found);
-        throw_failure(lines.location(), fmt::format("has no text \"{}\"{}", language, got),
-                      kTranslation);
-      }
-      return found->get_ref<const std::string&>();
-    };
-    const std::string& source = text(languages.source);
-    const std::string& target = text(languages.target);
+  while (records.next()) {
+    if (records.is_left_out()) continue;
+    const nlohmann::json& object = records.object();
+    const auto inner = object.find("translation");
+    const nlohmann::json& texts = inner != object.end() && inner->is_object() ? *inner : object;
+    const std::uint64_t replaced = lines.replaced();
+    const std::string source = records.text(languages.source, texts);
+    const std::string target = records.text(languages.target, texts);
     sink.pair({.source = source,
                .target = target,
                .page = reading.pairs++,
-               .replaced = parser.replaced_in(source) + parser.replaced_in(target)});
+               .replaced = lines.replaced() - replaced});
     if (lines.number() % kProgressLines == 0) sink.progress(lines.raw_bytes());
   }
-  parser.finish();
   return reading;
 }
 
@@ -210,6 +194,47 @@ PairFormat parse_pair_format(std::string_view name) {
 
 std::string to_string(PairFormat format) {
   return kFormats[static_cast<std::size_t>(format)].second;
+}
+
+PairReading read_help_pairs(const fs::path& source, const fs::path& target, bool follow_links,
+                            PairSink& sink) {
+  const auto pages = [&](const fs::path& folder) {
+    return list_corpus_files({.inputs = {folder},
+                              .reader = CorpusReader::libreoffice_help,
+                              .follow_links = follow_links});
+  };
+  PairReading reading;
+  std::uint64_t bytes = 0;
+  std::uint64_t page = 0;
+  for (const fs::path& file : pages(source)) {
+    const fs::path other = target / file.lexically_relative(source);
+    const std::string html = read_file(file);
+    std::unordered_map<std::string, std::string> translations;
+    std::error_code error;
+    if (fs::exists(other, error) && (follow_links || is_inside(target, other))) {
+      const std::string translated = read_file(other);
+      bytes += translated.size();
+      // An id that stands on a page twice means its first paragraph.
+      for (HelpParagraph& paragraph : parse_help_page(translated)) {
+        translations.emplace(std::move(paragraph.id), std::move(paragraph.text));
+      }
+    }
+    for (const HelpParagraph& paragraph : parse_help_page(html)) {
+      const auto found = translations.find(paragraph.id);
+      if (found == translations.end()) {
+        ++reading.unmatched;
+        continue;
+      }
+      sink.pair({.source = paragraph.text, .target = found->second, .page = page});
+      translations.erase(found);
+      ++reading.pairs;
+    }
+    reading.unmatched += translations.size();
+    bytes += html.size();
+    ++page;
+    sink.progress(bytes);
+  }
+  return reading;
 }
 
 }  // namespace roformer

@@ -2,15 +2,33 @@
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/work_threads.h"
-#include "data/sentence_tokens.h"
+#include "base/hexadecimal.h"
+#include "data/description_json.h"
+#include "data/parallel_dataset.h"
 #include "data/shard.h"
 #include "text/utf8.h"
 
 namespace roformer {
 namespace {
+
+// The rules that need a tokenizer.
+constexpr std::array kRulesAboutPieces = {PairRule::too_many_pieces, PairRule::length_ratio};
+
+std::vector<std::pair<std::uint64_t, PairRule>> removed_from_json(const JsonFields& fields) {
+  std::vector<std::pair<std::uint64_t, PairRule>> removed;
+  for (const PairRule rule : kRulesAboutPieces) {
+    const std::string name(to_string(rule));
+    for (const nlohmann::json& number : fields.list(name)) {
+      if (!number.is_number_unsigned()) fields.refuse(name, "a list of numbers of pairs");
+      removed.emplace_back(number.get<std::uint64_t>(), rule);
+    }
+  }
+  std::ranges::sort(removed);
+  return removed;
+}
 
 constexpr std::size_t kPairsPerBlock = 1024;
 constexpr std::size_t kPairBlocksPerThread = 4;
@@ -19,6 +37,36 @@ constexpr std::size_t kBytesPerBlock = std::size_t{4} << 20;
 
 }  // namespace
 
+nlohmann::ordered_json to_json(const FinishedPairs& finished) {
+  nlohmann::ordered_json removed;
+  for (const PairRule rule : kRulesAboutPieces) {
+    removed[std::string(to_string(rule))] = nlohmann::ordered_json::array();
+  }
+  for (const auto& [number, rule] : finished.removed) {
+    removed[std::string(to_string(rule))].push_back(number);
+  }
+  return {{"pairs", finished.pairs},
+          {"text", hexadecimal(finished.text)},
+          {"so_far", to_json(finished.so_far, /*with_text=*/false)},
+          {"removed", removed}};
+}
+
+std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedPairs& finished) {
+  finished = {.pairs = state.unsigned_count("pairs"),
+              .text = state.hash("text"),
+              .so_far = parallel_split_from_json(state.object("so_far"), /*with_text=*/false),
+              .removed = removed_from_json(state.object("removed"))};
+  std::vector<FinishedShard> shards;
+  for (const Side side : kSides) {
+    const std::vector<std::uint64_t>& checksums = finished.so_far[side].shard_checksums;
+    for (std::size_t i = 0; i < checksums.size(); ++i) {
+      shards.push_back(
+          {.name = parallel_shard_name(Split::train, side, i), .checksum = checksums[i]});
+    }
+  }
+  return shards;
+}
+
 struct PairWriter::Block {
   std::uint64_t first = 0;  // number of its first pair among all that were added
   std::vector<Entry> entries;
@@ -26,25 +74,10 @@ struct PairWriter::Block {
   std::size_t bytes = 0;
 };
 
-// The files of one split that are being written.
-struct PairWriter::SplitOutput {
-  struct OfSide {
-    std::unique_ptr<ShardWriter> shard;
-    std::unique_ptr<AtomicFile> text;
-    std::unique_ptr<XXH3_state_t, FreeHash> text_hash;
-  };
-  std::array<OfSide, 2> sides;
-};
-
 PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer& target)
     : options_(std::move(options)),
       tokenizers_{&source, &target},
-      ends_{sentence_tokens(source).end, sentence_tokens(target).end},
-      hash_(XXH3_createState()),
-      read_hash_(XXH3_createState()),
-      text_hash_(XXH3_createState()) {
-  for (const auto* const hash : {&hash_, &read_hash_, &text_hash_}) XXH3_64bits_reset(hash->get());
-  for (auto& output : outputs_) output = std::make_unique<SplitOutput>();
+      ends_{sentence_tokens(source).end, sentence_tokens(target).end} {
   splits_[static_cast<std::size_t>(Split::train)] = options_.finished.so_far;
 }
 
@@ -85,14 +118,12 @@ void PairWriter::encode(Block& block) const {
 
 void PairWriter::write_blocks() {
   on_threads(blocks_.size(), options_.threads, [&](std::size_t i) { encode(blocks_[i]); });
-  for (const Block& block : blocks_) write(block);
-  blocks_.clear();
-}
-
-void PairWriter::write(const Block& block) {
-  for (std::size_t i = 0; i < block.entries.size(); ++i) {
-    write_entry(block.first + i, block.entries[i], block.ids[i]);
+  for (const Block& block : blocks_) {
+    for (std::size_t i = 0; i < block.entries.size(); ++i) {
+      write_entry(block.first + i, block.entries[i], block.ids[i]);
+    }
   }
+  blocks_.clear();
 }
 
 void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
@@ -100,13 +131,11 @@ void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
   const std::string text = entry.source + '\n' + entry.target + '\n';
   const std::string line =
       text + entry.reference.value_or("") + '\n' + std::string(to_string(entry.split)) + '\n';
-  XXH3_64bits_update(read_hash_.get(), line.data(), line.size());
-  XXH3_64bits_update(text_hash_.get(), text.data(), text.size());
+  read_hash_.update(line);
+  text_hash_.update(text);
   written_ = number + 1;
   const FinishedPairs& finished = options_.finished;
-  if (written_ == finished.pairs && XXH3_64bits_digest(read_hash_.get()) != finished.text) {
-    throw CorpusChanged();
-  }
+  if (written_ == finished.pairs && read_hash_.digest() != finished.text) throw CorpusChanged();
   if (counts_.size() <= entry.origin) counts_.resize(entry.origin + 1);
   PairCounts& counts = counts_[entry.origin];
   const bool is_there = is_finished(number, entry);
@@ -123,7 +152,7 @@ void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
   ++counts.kept;
   bool full = false;
   for (std::int64_t copy = 0; copy < entry.copies; ++copy) {
-    XXH3_64bits_update(hash_.get(), line.data(), line.size());
+    hash_.update(line);
     if (!is_there) full |= write_pair(entry, ids);
   }
   if (full) finish_shards(entry.split);
@@ -138,13 +167,12 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
   for (const Side side : kSides) {
     const auto which = static_cast<std::size_t>(side);
     const Tokenizer& tokenizer = *tokenizers_[which];
-    SplitOutput::OfSide& output = outputs_[index]->sides[which];
+    Output& output = outputs_[index][which];
     ParallelDescription::OfSide& facts = of_split[side];
     if (output.shard == nullptr) {
       output.shard = std::make_unique<ShardWriter>(
           options_.folder / parallel_shard_name(entry.split, side, facts.shard_checksums.size()),
-          ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer.vocabulary_size()),
-                          .fingerprint = tokenizer.fingerprint()});
+          vocabulary_of(tokenizer));
     }
     output.shard->add_tokens(ids[which]);
     output.shard->add_tokens(std::span(&ends_[which], 1));
@@ -165,28 +193,25 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
     if (output.text == nullptr) {
       output.text =
           std::make_unique<AtomicFile>(options_.folder / parallel_text_name(entry.split, side));
-      output.text_hash.reset(XXH3_createState());
-      XXH3_64bits_reset(output.text_hash.get());
     }
     const std::string line = (side == Side::target ? entry.reference.value_or(text) : text) + '\n';
     output.text->write(line);
-    XXH3_64bits_update(output.text_hash.get(), line.data(), line.size());
+    output.text_hash.update(line);
   }
   return full;
 }
 
 void PairWriter::finish_shards(Split split) {
   const auto index = static_cast<std::size_t>(split);
-  if (outputs_[index]->sides.front().shard == nullptr) return;
+  if (outputs_[index].front().shard == nullptr) return;
   for (const Side side : kSides) {
-    std::unique_ptr<ShardWriter>& shard =
-        outputs_[index]->sides[static_cast<std::size_t>(side)].shard;
+    std::unique_ptr<ShardWriter>& shard = outputs_[index][static_cast<std::size_t>(side)].shard;
     splits_[index][side].shard_checksums.push_back(shard->finish());
     shard.reset();
   }
   if (split != Split::train || !options_.on_finished) return;
   options_.on_finished({.pairs = written_,
-                        .text = XXH3_64bits_digest(read_hash_.get()),
+                        .text = read_hash_.digest(),
                         .so_far = splits_[index],
                         .removed = removed_});
 }
@@ -203,21 +228,13 @@ std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
     finish_shards(split);
     const auto index = static_cast<std::size_t>(split);
     for (const Side side : kSides) {
-      SplitOutput::OfSide& output = outputs_[index]->sides[static_cast<std::size_t>(side)];
+      Output& output = outputs_[index][static_cast<std::size_t>(side)];
       if (output.text == nullptr) continue;
       output.text->commit();
-      splits_[index][side].text_checksum = XXH3_64bits_digest(output.text_hash.get());
+      splits_[index][side].text_checksum = output.text_hash.digest();
     }
   }
   return splits_;
-}
-
-std::uint64_t PairWriter::fingerprint() const {
-  return XXH3_64bits_digest(hash_.get());
-}
-
-std::uint64_t PairWriter::text_fingerprint() const {
-  return XXH3_64bits_digest(text_hash_.get());
 }
 
 }  // namespace roformer

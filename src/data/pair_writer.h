@@ -1,11 +1,9 @@
 // Receives sentence pairs, tokenises them on several threads and writes them into paired shards:
-// document i of a split's source shards is the translation of document i of its target shards, and
-// each ends with the vocabulary's end of a sentence, so that an empty line of a test set is a
-// document, too. The text of validation and test goes into files, for scores against the true text.
-// Training pairs that are in finished shards of an earlier process are only counted and hashed.
+// document i of a split's source shards is the translation of document i of its target shards. Each
+// ends with the vocabulary's end of a sentence, so that an empty line of a test set is a document,
+// too. The text of validation and test goes into files, because scores compare with it. Training
+// pairs that finished shards of an earlier process hold are only counted and hashed.
 #pragma once
-
-#include <xxhash.h>
 
 #include <array>
 #include <cstdint>
@@ -17,11 +15,28 @@
 #include <utility>
 #include <vector>
 
-#include "data/finished_pairs.h"
-#include "data/parallel_description.h"
+#include "data/pair_rules.h"
+#include "data/parallel_dataset.h"
+#include "data/preparation.h"
+#include "data/shard.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+// What the finished shards of the training set hold. Validation and test sets are small and are
+// written again.
+struct FinishedPairs {
+  // The shards hold the first so many training pairs that passed the rules about text, except those
+  // that the rules about pieces removed.
+  std::uint64_t pairs = 0;
+  std::uint64_t text = 0;                    // hash of so many pairs
+  ParallelDescription::OfSplit so_far = {};  // the training set
+  // Numbers of the removed ones, ascending, each with its rule.
+  std::vector<std::pair<std::uint64_t, PairRule>> removed = {};
+};
+
+nlohmann::ordered_json to_json(const FinishedPairs& finished);
+std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedPairs& finished);
 
 class PairWriter {
  public:
@@ -54,15 +69,17 @@ class PairWriter {
   std::array<ParallelDescription::OfSplit, 3> finish(
       std::vector<ParallelDescription::Origin>& origins);
   // Hash of the pairs that were kept and their splits; after finish().
-  std::uint64_t fingerprint() const;
+  std::uint64_t fingerprint() const { return hash_.digest(); }
   // Hash of all pairs that were added, whatever their splits: the same for every division of them.
-  std::uint64_t text_fingerprint() const;
+  std::uint64_t text_fingerprint() const { return text_hash_.digest(); }
 
  private:
   struct Block;
-  struct SplitOutput;
-  struct FreeHash {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  // The files of one side of a split that are being written.
+  struct Output {
+    std::unique_ptr<ShardWriter> shard;
+    std::unique_ptr<AtomicFile> text;
+    RunningHash text_hash;
   };
 
   Options options_;
@@ -70,21 +87,20 @@ class PairWriter {
   std::array<TokenId, 2> ends_;
   std::vector<Block> blocks_;  // gathered pairs, tokenised together
   std::vector<PairCounts> counts_;
-  std::unique_ptr<XXH3_state_t, FreeHash> hash_;       // of the pairs that were kept
-  std::unique_ptr<XXH3_state_t, FreeHash> read_hash_;  // of those before the rules about pieces
-  std::unique_ptr<XXH3_state_t, FreeHash> text_hash_;  // of the same without their splits
+  RunningHash hash_;       // of the pairs that were kept
+  RunningHash read_hash_;  // of those before the rules about pieces
+  RunningHash text_hash_;  // of the same without their splits
   std::uint64_t added_ = 0;
   std::uint64_t written_ = 0;  // or removed
   // As FinishedPairs has them.
   std::vector<std::pair<std::uint64_t, PairRule>> removed_;
   std::array<ParallelDescription::OfSplit, 3> splits_;
-  std::array<std::unique_ptr<SplitOutput>, 3> outputs_;  // by Split
+  std::array<std::array<Output, 2>, 3> outputs_;  // by Split and Side
 
   // Whether a pair is in a shard that an earlier process finished, or was removed by it.
   bool is_finished(std::uint64_t number, const Entry& entry) const;
   std::optional<PairRule> removed_before(std::uint64_t number) const;
   void encode(Block& block) const;
-  void write(const Block& block);
   void write_blocks();
   void write_entry(std::uint64_t number, const Entry& entry,
                    const std::array<std::vector<TokenId>, 2>& ids);

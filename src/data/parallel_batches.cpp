@@ -2,10 +2,107 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/random.h"
 
 namespace roformer {
+namespace {
+
+// More rounds mix no better, and make the strata wider than they need be.
+constexpr double kMostRounds = 64;
+
+}  // namespace
+
+PairDealing::PairDealing(std::vector<PairLength> lengths, DealingOptions options)
+    : lengths_(std::move(lengths)), options_(options), sorted_(lengths_.size()) {
+  ROFORMER_ASSERT(options.tokens > 0 && options.sentences >= 0);
+  ROFORMER_ASSERT(lengths_.size() <= std::numeric_limits<std::int32_t>::max());
+  std::iota(sorted_.begin(), sorted_.end(), 0);
+  std::ranges::stable_sort(sorted_, {}, [&](std::int32_t pair) {
+    const PairLength& length = lengths_[static_cast<std::size_t>(pair)];
+    ROFORMER_ASSERT(length.source > 0 && length.target > 0);
+    return std::pair(length.source, length.target);
+  });
+  cut(1);
+  if (!options.shuffle || batches_per_round() < 2) return;
+  // As many rounds as a round has batches, so that pairs mix between rounds and lengths between
+  // batches alike.
+  const double batches = static_cast<double>(batches_per_round());
+  cut(static_cast<std::int64_t>(std::min(kMostRounds, std::round(std::sqrt(batches)))));
+  // The first stratum is not a full one: a batch of it alone would be empty in some rounds.
+  if (static_cast<std::int64_t>(sorted_.size()) % rounds_ != 0 && cuts_[1] == 1) cut(1);
+}
+
+std::int64_t PairDealing::strata() const {
+  return (static_cast<std::int64_t>(sorted_.size()) + rounds_ - 1) / rounds_;
+}
+
+std::pair<std::int64_t, std::int64_t> PairDealing::range(std::int64_t stratum) const {
+  const auto count = static_cast<std::int64_t>(sorted_.size());
+  const std::int64_t missing = strata() * rounds_ - count;  // of the first stratum
+  return {std::max<std::int64_t>(0, stratum * rounds_ - missing),
+          (stratum + 1) * rounds_ - missing};
+}
+
+void PairDealing::cut(std::int64_t rounds) {
+  rounds_ = rounds;
+  cuts_ = {0};
+  std::int64_t source = 0;
+  std::int64_t target = 0;
+  for (std::int64_t stratum = 0; stratum < strata(); ++stratum) {
+    PairLength longest;
+    const auto [begin, end] = range(stratum);
+    for (std::int64_t index = begin; index < end; ++index) {
+      const auto pair = static_cast<std::size_t>(sorted_[static_cast<std::size_t>(index)]);
+      longest.source = std::max(longest.source, lengths_[pair].source);
+      longest.target = std::max(longest.target, lengths_[pair].target);
+    }
+    source += longest.source;
+    target += longest.target;
+    const std::int64_t members = stratum - cuts_.back();
+    const bool full = source > options_.tokens || target > options_.tokens ||
+                      (options_.sentences > 0 && members == options_.sentences);
+    if (!full || members == 0) continue;
+    cuts_.push_back(stratum);
+    source = longest.source;
+    target = longest.target;
+  }
+  if (strata() > 0) cuts_.push_back(strata());
+}
+
+std::vector<std::int64_t> PairDealing::operator[](std::int64_t n) const {
+  ROFORMER_ASSERT(n >= 0 && batches_per_epoch() > 0);
+  const auto per_epoch = static_cast<std::uint64_t>(batches_per_epoch());
+  const auto epoch = static_cast<std::uint64_t>(n) / per_epoch;
+  auto number = static_cast<std::uint64_t>(n) % per_epoch;
+  const auto key = [&](std::string_view what, std::uint64_t which) {
+    return random_key({options_.seed, random_word(what), epoch, which});
+  };
+  if (options_.shuffle) number = Permutation(per_epoch, key("pair batches", 0))[number];
+  const auto batch = static_cast<std::size_t>(number) / static_cast<std::size_t>(rounds_);
+  const std::uint64_t round = number % static_cast<std::uint64_t>(rounds_);
+
+  std::vector<std::int64_t> pairs;
+  for (std::int64_t stratum = cuts_[batch]; stratum < cuts_[batch + 1]; ++stratum) {
+    const auto [begin, end] = range(stratum);
+    std::int64_t index = begin;
+    if (rounds_ > 1) {
+      const Permutation deal(static_cast<std::uint64_t>(rounds_),
+                             key("stratum", static_cast<std::uint64_t>(stratum)));
+      index = begin + static_cast<std::int64_t>(deal[round]);
+    }
+    if (index < end) pairs.push_back(sorted_[static_cast<std::size_t>(index)]);
+  }
+  ROFORMER_ASSERT(!pairs.empty());
+  return pairs;
+}
 
 struct ParallelBatches::Selection {
   std::vector<std::int32_t> kept;

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "data/pair_vocabulary.h"
 #include "data/prepare_pairs.h"
 #include "data/recipe.h"
 

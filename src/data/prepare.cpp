@@ -10,80 +10,48 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
-#include "base/output_folder.h"
-#include "base/progress.h"
 #include "base/random.h"
-#include "data/finished_splits.h"
-#include "data/preparation_identity.h"
-#include "data/preparation_journal.h"
-#include "data/prepared_files.h"
 #include "data/shard_sink.h"
 
 namespace roformer {
 namespace {
 
-constexpr double kShareError = 0.1;  // of the validation set, that goes without a word
+constexpr double kShareError = 0.1;  // of the validation share, without a warning
 constexpr std::uint64_t kFewDocuments = 20;
 constexpr double kManyUnknown = 0.02;
 
-void check(const PrepareOptions& options) {
-  for (const auto& [name, fraction] :
-       {std::pair("validation fraction", options.validation_fraction),
-        std::pair("test fraction", options.test_fraction)}) {
-    if (fraction >= 0 && fraction < 1) continue;
-    throw_usage(name, fmt::format("is {}, wanted at least 0 and less than 1", fraction));
-  }
-  if (options.threads < 1) {
-    throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
-  }
-}
-
-// Shows how far the reading of the files is while it passes the text on.
+// Advances the bar while it passes the text on.
 class ProgressSink : public CorpusSink {
  public:
-  ProgressSink(std::uint64_t total, CorpusSink& sink)
-      : bar_("preparing", total, "B"), sink_(sink) {}
+  ProgressSink(ReadingBar& bar, CorpusSink& sink) : bar_(bar), sink_(sink) {}
 
   void line(std::string_view text) override { sink_.line(text); }
   void part(std::string_view text) override { sink_.part(text); }
   void end_document() override { sink_.end_document(); }
-  void progress(std::uint64_t done) override {
-    done_ = finished_ + done;
-    bar_.advance_to(done_);
-  }
-  void end_corpus() { finished_ = done_; }
-  void finish() { bar_.finish(done_); }
+  void progress(std::uint64_t done) override { bar_.advance(done); }
 
  private:
-  ProgressBar bar_;
+  ReadingBar& bar_;
   CorpusSink& sink_;
-  std::uint64_t done_ = 0;
-  std::uint64_t finished_ = 0;
 };
 
-void refuse_empty_split(const DatasetDescription& description, const PrepareOptions& options) {
-  const auto is_wanted = [&](Split split) {
-    switch (split) {
-      case Split::train:
-        return true;
-      case Split::validation:
-        return description.validation_fraction > 0 || !options.validation_inputs.empty();
-      case Split::test:
-        return description.test_fraction > 0 || !options.test_inputs.empty();
-    }
-    return false;
-  };
+void require_no_empty_split(const DatasetDescription& description, const PrepareOptions& options) {
+  const std::array<bool, kSplits.size()> is_wanted = {
+      true, description.validation_fraction > 0 || !options.validation_inputs.empty(),
+      description.test_fraction > 0 || !options.test_inputs.empty()};
   std::uint64_t documents = 0;
   for (const Split split : kSplits) documents += description[split].counts.documents;
   for (const Split split : kSplits) {
-    if (description[split].counts.tokens > 0 || !is_wanted(split)) continue;
-    throw_failure(options.output.string(),
-                  fmt::format("the {} set would be empty: the corpus has {} document{} with tokens",
-                              to_string(split), documents, documents == 1 ? "" : "s"),
-                  fmt::format("choose another --document-separator or --{0}-fraction, or name the "
-                              "{0} files with --{0}",
-                              split == Split::train ? "validation" : to_string(split)));
+    const bool is_empty = description[split].counts.tokens == 0;
+    if (!is_empty || !is_wanted[static_cast<std::size_t>(split)]) continue;
+    refuse_empty_split(options.output.string(), split,
+                       fmt::format(": the corpus has {} document{} with tokens", documents,
+                                   documents == 1 ? "" : "s"),
+                       fmt::format("choose another --document-separator or --{0}-fraction, or name "
+                                   "the {0} files with --{0}",
+                                   split == Split::train ? "validation" : to_string(split)));
   }
 }
 
@@ -91,16 +59,14 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0);
 }
 
-// Documents are dealt to the splits, so that one large one can turn the shares round; and a foreign
-// vocabulary makes of most words the unknown piece. Neither stops a training.
+// Neither stops a training: splits get whole documents, so that one large document can distort the
+// shares, and a vocabulary made for other text turns most words into the unknown piece.
 void warn_of_shares(const DatasetDescription& description) {
   SplitCounts all;
   for (const Split split : kSplits) all += description[split].counts;
   const auto tokens = static_cast<double>(all.tokens);
   if (description[Split::validation].counts.tokens == 0) {
-    log::warn(
-        "there is no validation set: this data can be trained on only with "
-        "--validation-fraction or --validation files");
+    warn_of_missing_validation("this data");
   }
   for (const auto& [split, wanted] : {std::pair(Split::validation, description.validation_fraction),
                                       std::pair(Split::test, description.test_fraction)}) {
@@ -124,12 +90,11 @@ void warn_of_shares(const DatasetDescription& description) {
   }
 }
 
-// What is read, and how its documents are dealt.
+// What is read, and how its documents are split.
 struct PreparationPlan {
   CorpusFiles files;  // to train on, and to divide
-  // The splits that have files of their own, and these.
-  std::vector<std::pair<Split, CorpusFiles>> held_out;
-  std::optional<DividedFile> divided;  // where the shares are of bytes
+  std::vector<std::pair<Split, CorpusFiles>> held_out;  // splits with separate files
+  std::optional<DividedFile> divided;                   // where the shares count bytes
   SplitFractions fractions;
 
   std::vector<std::filesystem::path> all_files() const {
@@ -141,7 +106,7 @@ struct PreparationPlan {
   }
 };
 
-// Without the output, which a folder of input may hold.
+// Without the output, which may lie in an input folder.
 CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& output) {
   CorpusFiles files;
   files.paths = list_corpus_files(corpus, &files.skipped);
@@ -155,7 +120,7 @@ CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& out
 
 PreparationPlan plan_of(const PrepareOptions& options) {
   PreparationPlan plan{.files = listed(options.corpus, options.output)};
-  // Where each file that is held out lies, and for which set.
+  // Canonical path of each held-out file, and its set.
   std::map<std::filesystem::path, Split> places;
   for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
                                       std::pair(Split::test, &options.test_inputs)}) {
@@ -170,7 +135,7 @@ PreparationPlan plan_of(const PrepareOptions& options) {
     }
     plan.held_out.emplace_back(split, files);
   }
-  // Of a folder they are left out; a file that is named for both is meant.
+  // Held-out files in a training folder are not trained on; those named for both are.
   std::set<std::filesystem::path> named;
   for (const std::filesystem::path& input : options.corpus.inputs) {
     const std::filesystem::path place = std::filesystem::weakly_canonical(input);
@@ -199,31 +164,31 @@ PreparationPlan plan_of(const PrepareOptions& options) {
   return plan;
 }
 
-// Writes the shards, except those that are finished, and returns what the set is.
+// Writes the shards, except those that are finished, and describes the set.
 DatasetDescription write_shards(const PrepareOptions& options, const PreparationPlan& plan,
-                                const Tokenizer& tokenizer, const std::filesystem::path& folder,
-                                const PreparationJournal& journal, const FinishedSplits& finished) {
+                                const Tokenizer& tokenizer, ShardSink::Options writing) {
   const std::uint64_t invalid_before = tokenizer.invalid_sequences();
-  ShardSink shards({.folder = folder,
-                    .threads = options.threads,
-                    .shard_tokens = options.shard_tokens,
-                    .finished = finished,
-                    .on_finished = [&](const FinishedSplits& now) { journal.write(to_json(now)); }},
-                   tokenizer);
-  ProgressSink progress(corpus_bytes(plan.all_files()), shards);
-  shards.choose_split([&](std::uint64_t document) {
+  writing.threads = options.threads;
+  writing.shard_tokens = options.shard_tokens;
+  ShardSink shards(std::move(writing), tokenizer);
+  ReadingBar bar("preparing", corpus_bytes(plan.all_files()));
+  ProgressSink sink(bar, shards);
+  LinesMet lines_met;  // no line of the training set is repeated in the others
+  CorpusCounts counts;
+  const auto read = [&](const CorpusFiles& files, const CorpusOptions& corpus,
+                        ShardSink::SplitChoice choice) {
+    shards.choose_split(std::move(choice));
+    counts += read_corpus(files, corpus, sink, lines_met);
+    bar.end_pass();
+  };
+  CorpusOptions corpus = options.corpus;
+  if (plan.divided) corpus.cuts = plan.divided->cuts;
+  read(plan.files, corpus, [&](std::uint64_t document) {
     if (plan.divided) return kSplits.at(document);
     return split_of(document, plan.fractions, options.seed);
   });
-  LinesMet lines_met;  // a line of the training set is none of the others
-  CorpusOptions corpus = options.corpus;
-  if (plan.divided) corpus.cuts = plan.divided->cuts;
-  CorpusCounts read = read_corpus(plan.files, corpus, progress, lines_met);
-  progress.end_corpus();
-  for (const auto& [split, files_of_split] : plan.held_out) {
-    shards.choose_split([split = split](std::uint64_t) { return split; });
-    read += read_corpus(files_of_split, options.corpus, progress, lines_met);
-    progress.end_corpus();
+  for (const auto& [split, files] : plan.held_out) {
+    read(files, options.corpus, [split = split](std::uint64_t) { return split; });
   }
   DatasetDescription description{
       .name = options.name,
@@ -236,20 +201,31 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
       .validation_fraction = plan.fractions.validation,
       .test_fraction = plan.fractions.test,
       .seed = options.seed,
-      .files = read.files,
-      .files_skipped = read.skipped,
-      .repeats_removed = read.repeats,
+      .files = counts.files,
+      .files_skipped = counts.skipped,
+      .repeats_removed = counts.repeats,
       .splits = shards.finish(),
   };
-  progress.finish();
+  bar.finish();
   description.fingerprint = shards.fingerprint();
-  description.invalid_sequences =
-      tokenizer.invalid_sequences() - invalid_before + shards.invalid_in_finished() + read.replaced;
+  description.invalid_sequences = tokenizer.invalid_sequences() - invalid_before +
+                                  shards.invalid_in_finished() + counts.replaced;
   if (plan.divided && plan.divided->bytes < options.shares.whole()) {
     description.prefix =
         DatasetDescription::Prefix{.bytes = plan.divided->bytes, .of = options.shares.whole()};
   }
   return description;
+}
+
+// Which files of folders and archives are read, and which of them are held out.
+std::string choice_of_files(const PrepareOptions& options) {
+  std::string choice = fmt::format("{} {}", options.corpus.skip_binary, options.corpus.skip_broken);
+  for (const std::string& pattern : options.corpus.include) choice += '\n' + pattern;
+  for (const auto* const inputs : {&options.validation_inputs, &options.test_inputs}) {
+    choice += "\n\n";
+    for (const std::filesystem::path& input : *inputs) choice += input.string() + '\n';
+  }
+  return digest_of(choice);
 }
 
 }  // namespace
@@ -261,44 +237,51 @@ Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uin
   return point >= 1 - fractions.test ? Split::test : Split::train;
 }
 
+PreparationIdentity identity_of(const PrepareOptions& options, const Tokenizer& tokenizer,
+                                const std::vector<std::filesystem::path>& files) {
+  const CorpusOptions& corpus = options.corpus;
+  return make_identity(
+      files, {{"tokenizer", hexadecimal(tokenizer.fingerprint())},
+              {"reader", to_string(corpus.reader)},
+              {"document separator", to_string(corpus.separator)},
+              {"field of JSON Lines", corpus.text_field},
+              {"choice to remove repeats", fmt::format("{}", corpus.remove_repeats)},
+              {"choice of files", choice_of_files(options)},
+              {"validation fraction", fmt::format("{}", options.validation_fraction)},
+              {"test fraction", fmt::format("{}", options.test_fraction)},
+              {"division by bytes", fmt::format("{}", fmt::join(options.shares.bytes, " "))},
+              {"seed", fmt::format("{}", options.seed)},
+              {"size of shards", fmt::format("{}", options.shard_tokens)}});
+}
+
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer) {
-  check(options);
+  require_fraction("validation fraction", options.validation_fraction);
+  require_fraction("test fraction", options.test_fraction);
+  require_threads(options.threads);
   const PreparationPlan plan = plan_of(options);
-  OutputFolder folder({.output = options.output,
-                       .overwrite = options.overwrite,
-                       .flag = "--output",
-                       .contents = "a prepared data set and nothing else",
-                       .is_replaceable =
-                           [](const auto& there) {
-                             return holds_description(there) && holds_only_prepared_files(there);
-                           },
-                       .journal = kPreparationJournal});
-  const PreparationJournal journal(folder.path(),
-                                   identity_of(options, tokenizer, plan.all_files()));
-  const auto write = [&](const FinishedSplits& finished) {
-    return write_shards(options, plan, tokenizer, folder.path(), journal, finished);
-  };
-  DatasetDescription description;
-  try {
-    description = write(recover_splits(journal));
-  } catch (const CorpusChanged& problem) {
-    journal.begin_anew(problem.parts().message);
-    description = write({});
-  } catch (const ReadError&) {  // another time what is finished may be read
-    if (folder.is_begun()) folder.leave();
-    throw;
-  }
-  refuse_empty_split(description, options);
-  warn_of_shares(description);
-  if (description.invalid_sequences > 0) {
-    log::warn("{} became U+FFFD",
-              format_counted(static_cast<std::int64_t>(description.invalid_sequences),
-                             "malformed UTF-8 sequence"));
-  }
-  save_tokenizer(tokenizer, folder.path());
-  write_description(description, folder.path());
-  folder.commit();
-  return description;
+  return run_preparation(Preparation<FinishedSplits, DatasetDescription>{
+      .place = prepared_folder(options.output, options.overwrite, holds_description),
+      .identity = identity_of(options, tokenizer, plan.all_files()),
+      .write =
+          [&](const auto& folder, const FinishedSplits& finished, const auto& on_finished) {
+            return write_shards(
+                options, plan, tokenizer,
+                {.folder = folder, .finished = finished, .on_finished = on_finished});
+          },
+      .check =
+          [&](const DatasetDescription& description) {
+            require_no_empty_split(description, options);
+            warn_of_shares(description);
+            if (description.invalid_sequences == 0) return;
+            log::warn("{} became U+FFFD",
+                      format_counted(static_cast<std::int64_t>(description.invalid_sequences),
+                                     "malformed UTF-8 sequence"));
+          },
+      .describe =
+          [&](const DatasetDescription& description, const std::filesystem::path& folder) {
+            save_tokenizer(tokenizer, folder);
+            write_description(description, folder);
+          }});
 }
 
 }  // namespace roformer

@@ -1,7 +1,6 @@
-// From text to a prepared data set: reads a corpus once, tokenises it on several threads and writes
-// shards. The folder appears under its name only when it is complete. The result does not depend on
-// the number of threads, nor on whether a process before was killed: its finished shards are kept
-// (see preparation_journal.h).
+// Prepares text: reads a corpus once, tokenises it on several threads and writes shards. The result
+// depends neither on the number of threads nor on whether an earlier process was killed (see
+// preparation.h).
 #pragma once
 
 #include <cstdint>
@@ -9,23 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "data/byte_shares.h"
 #include "data/corpus.h"
 #include "data/dataset.h"
+#include "data/preparation.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
 
 struct PrepareOptions {
   CorpusOptions corpus;
-  // When given, these are the validation set, and no other document of the corpus is. Those that
-  // lie in a folder of the corpus are not trained on.
+  // When given, exactly these are the validation set. A file of them that a folder of the corpus
+  // holds is not trained on.
   std::vector<std::filesystem::path> validation_inputs;
-  std::vector<std::filesystem::path> test_inputs = {};  // likewise
+  std::vector<std::filesystem::path> test_inputs = {};
   double validation_fraction = 0.2;  // of the documents, in [0, 1); 0: no validation set
-  double test_fraction = 0;          // likewise
-  ByteShares shares = {};            // in place of all of these: the corpus is one file
-  std::uint64_t seed = 1;            // of the choice of validation and test documents
+  double test_fraction = 0;
+  ByteShares shares = {};  // in place of all these: the corpus is one file
+  std::uint64_t seed = 1;  // of the choice of validation and test documents
   std::filesystem::path output;
   bool overwrite = false;  // replace a data set that is there
   std::int64_t threads = 1;
@@ -37,16 +36,20 @@ struct PrepareOptions {
   std::string command;
 };
 
-// Throws Error: the corpus is missing or no text, the output exists, a split stays empty, the disk
-// is full. Then nothing is left behind and an existing data set is untouched.
+// Throws Error where the corpus is missing or no text, the output exists, a split stays empty or the
+// disk is full. Then no file is left, and an existing data set is untouched.
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer);
 
-// Of a document: a function of its place in the corpus. Another share for the test set leaves the
+// The split of a document is a function of its place in the corpus. Another test share leaves the
 // validation set as it is.
 struct SplitFractions {
   double validation = 0;
   double test = 0;
 };
 Split split_of(std::uint64_t document, const SplitFractions& fractions, std::uint64_t seed);
+
+// `files` are all files that are read.
+PreparationIdentity identity_of(const PrepareOptions& options, const Tokenizer& tokenizer,
+                                const std::vector<std::filesystem::path>& files);
 
 }  // namespace roformer

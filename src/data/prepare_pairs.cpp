@@ -3,20 +3,18 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
-#include "base/output_folder.h"
-#include "base/progress.h"
 #include "base/random.h"
 #include "data/corpus.h"
 #include "data/line_reader.h"
 #include "data/pair_writer.h"
-#include "data/preparation_identity.h"
-#include "data/preparation_journal.h"
-#include "data/prepared_files.h"
+#include "data/preparation.h"
+#include "text/sentencepiece_tokenizer.h"
+#include "text/sentencepiece_training.h"
 #include "text/translation_tokenizers.h"
 
 namespace roformer {
@@ -33,9 +31,7 @@ void check(const ParallelCorpus& corpus) {
   for (const auto& [name, fraction, files] :
        {std::tuple("validation_fraction", corpus.validation_fraction, &corpus.validation),
         std::tuple("test_fraction", corpus.test_fraction, &corpus.test)}) {
-    if (!(fraction >= 0 && fraction < 1)) {
-      throw_usage(name, fmt::format("is {}, wanted at least 0 and less than 1", fraction));
-    }
+    require_fraction(name, fraction);
     if (fraction > 0 && files->has_value()) {
       throw_usage(name, "cannot be combined with files of that set",
                   "the files are the whole set: leave the fraction out");
@@ -54,20 +50,21 @@ void check(const ParallelCorpus& corpus) {
   }
 }
 
+void append(std::vector<fs::path>& files, const std::vector<fs::path>& more) {
+  files.insert(files.end(), more.begin(), more.end());
+}
+
 // Warns of files that are trained on twice, or trained on and held out as well.
 void warn_of_shared_files(const ParallelCorpus& corpus) {
   std::vector<fs::path> train;
   std::set<fs::path> places;
   for (const PairSource& source : corpus.train) {
-    for (const fs::path& file : source.files()) {
-      train.push_back(file);
-      places.insert(fs::weakly_canonical(file));
-    }
+    append(train, source.files());
+    for (const fs::path& file : source.files()) places.insert(fs::weakly_canonical(file));
   }
   warn_of_repeated_files(train);
-  for (const auto* const set : {&corpus.validation, &corpus.test}) {
-    if (!*set) continue;
-    for (const fs::path& file : (*set)->pairs.files()) {
+  for (const auto& [split, set] : corpus.held_out()) {
+    for (const fs::path& file : set->pairs.files()) {
       if (!places.contains(fs::weakly_canonical(file))) continue;
       log::warn("{} is trained on, and held out as well", file.string());
     }
@@ -82,32 +79,13 @@ std::string names_of(const PairSource& source) {
   return names;
 }
 
-// A bar over the bytes of all sources.
-class ReadingBar {
- public:
-  ReadingBar(const std::string& title, std::uint64_t total) : bar_(title, total, "B") {}
-
-  void advance(std::uint64_t of_source) { bar_.advance_to(done_ = finished_ + of_source); }
-  void end_source() { finished_ = done_; }
-  void finish() { bar_.finish(done_); }
-
- private:
-  ProgressBar bar_;
-  std::uint64_t done_ = 0;
-  std::uint64_t finished_ = 0;
-};
-
-std::uint64_t total_bytes(const ParallelCorpus& corpus, bool with_held_out) {
+std::uint64_t total_bytes(const std::vector<const PairSource*>& sources) {
   std::uint64_t bytes = 0;
-  for (const PairSource& source : corpus.train) bytes += pair_bytes(source);
-  if (!with_held_out) return bytes;
-  for (const auto* const set : {&corpus.validation, &corpus.test}) {
-    if (*set) bytes += pair_bytes((*set)->pairs);
-  }
+  for (const PairSource* const source : sources) bytes += pair_bytes(*source);
   return bytes;
 }
 
-// Cleans pairs and hands them on with their counts.
+// Counts pairs and passes their clean texts on.
 class CleaningSink : public PairSink {
  public:
   CleaningSink(ReadingBar& bar, PairCounts& counts) : bar_(bar), counts_(counts) {}
@@ -131,7 +109,7 @@ class CleaningSink : public PairSink {
   PairCounts& counts_;
 };
 
-// Pairs of the training set: under the rules, dealt to the splits, repeated by weight.
+// Applies the rules to training pairs, assigns them to splits and repeats them by weight.
 class TrainingSink final : public CleaningSink {
  public:
   TrainingSink(const ParallelCorpus& corpus, std::size_t origin, PairTextRules& rules,
@@ -178,7 +156,7 @@ class TrainingSink final : public CleaningSink {
   }
 };
 
-// Pairs of a validation or test set, all of them.
+// Passes on every pair of a validation or test set.
 class HeldOutSink final : public CleaningSink {
  public:
   HeldOutSink(const HeldOutPairs& set, Split split, std::size_t origin, ReadingBar& bar,
@@ -233,38 +211,22 @@ void read_training(const ParallelCorpus& corpus, ReadingBar& bar, std::vector<Or
         {.files = names_of(source), .split = Split::train, .weight = source.weight, .counts = {}});
     TrainingSink sink(corpus, i, rules, bar, origins.back().counts, add);
     origins.back().counts.unmatched = read_pairs(source, corpus.languages, sink).unmatched;
-    bar.end_source();
+    bar.end_pass();
   }
 }
 
-void refuse_empty_split(const ParallelDescription& description, const fs::path& output) {
+void require_no_empty_split(const ParallelDescription& description, const fs::path& output) {
+  const std::array<bool, kSplits.size()> is_wanted = {true, description.validation_fraction > 0,
+                                                      description.test_fraction > 0};
   for (const Split split : kSplits) {
-    const bool wanted =
-        split == Split::train || (split == Split::validation ? description.validation_fraction > 0
-                                                             : description.test_fraction > 0);
-    if (!wanted || description[split].sentences > 0) continue;
-    throw_failure(output.string(), fmt::format("the {} set would be empty", to_string(split)),
-                  "look at what the rules removed, and loosen them or the fractions");
+    if (!is_wanted[static_cast<std::size_t>(split)] || description[split].sentences > 0) continue;
+    refuse_empty_split(output.string(), split, "",
+                       "look at what the rules removed, and loosen them or the fractions");
   }
-}
-
-void warn_of_missing_validation(const ParallelDescription& description) {
-  if (description[Split::validation].sentences > 0) return;
-  log::warn(
-      "there is no validation set: these pairs can be trained on only with "
-      "--validation-fraction or --validation files");
 }
 
 OutputFolder::Options place_of(const PreparePairsOptions& options) {
-  return {.output = options.output,
-          .overwrite = options.overwrite,
-          .flag = "--output",
-          .contents = "a prepared data set and nothing else",
-          .is_replaceable =
-              [](const auto& there) {
-                return is_parallel_dataset(there) && holds_only_prepared_files(there);
-              },
-          .journal = kPreparationJournal};
+  return prepared_folder(options.output, options.overwrite, is_parallel_dataset);
 }
 
 // What is known before anything is read.
@@ -294,23 +256,21 @@ ParallelDescription described(const PreparePairsOptions& options, const Tokenize
   return description;
 }
 
-// Reads all sources into the writer; adds to the description what came out.
+// Reads all sources into the writer and adds the results to the description.
 void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
                   ParallelDescription& description) {
-  ReadingBar bar("preparing", total_bytes(corpus, true));
+  ReadingBar bar("preparing", total_bytes(corpus.sources()));
   read_training(corpus, bar, description.origins,
                 [&](PairWriter::Entry entry) { writer.add(std::move(entry)); });
-  for (const auto& [split, set] :
-       {std::pair(Split::validation, &corpus.validation), std::pair(Split::test, &corpus.test)}) {
-    if (!*set) continue;
+  for (const auto& [split, set] : corpus.held_out()) {
     const std::size_t origin = description.origins.size();
     description.origins.push_back(
-        {.files = names_of((*set)->pairs), .split = split, .weight = 1, .counts = {}});
-    HeldOutSink sink(**set, split, origin, bar, description.origins.back().counts, writer);
-    const PairReading reading = read_pairs((*set)->pairs, corpus.languages, sink);
+        {.files = names_of(set->pairs), .split = split, .weight = 1, .counts = {}});
+    HeldOutSink sink(*set, split, origin, bar, description.origins.back().counts, writer);
+    const PairReading reading = read_pairs(set->pairs, corpus.languages, sink);
     description.origins.back().counts.unmatched = reading.unmatched;
     sink.finish();
-    bar.end_source();
+    bar.end_pass();
   }
   description.splits = writer.finish(description.origins);
   description.fingerprint = writer.fingerprint();
@@ -318,80 +278,158 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
   bar.finish();
 }
 
-}  // namespace
-
-void ParallelCorpus::follow_links() {
-  for (PairSource& source : train) source.follow_links = true;
-  for (auto* const set : {&validation, &test}) {
-    if (*set) (*set)->pairs.follow_links = true;
+// Every source, with its set and how often its pairs are taken.
+std::string choice_of_sources(const ParallelCorpus& corpus) {
+  std::string choice;
+  const auto add = [&](std::string_view set, const PairSource& source, const fs::path& reference) {
+    choice += fmt::format("{} {} {} {}\n{}\n{}\n{}\n", set, to_string(source.format), source.weight,
+                          source.skip_broken, source.source.string(), source.target.string(),
+                          reference.string());
+  };
+  for (const PairSource& source : corpus.train) add("train", source, "");
+  for (const auto& [split, set] : corpus.held_out()) {
+    add(to_string(split), set->pairs, set->reference);
   }
+  return digest_of(choice);
 }
 
-void skip_broken_lines(ParallelCorpus& corpus) {
-  for (PairSource& source : corpus.train) source.skip_broken = true;
-  for (auto* const set : {&corpus.validation, &corpus.test}) {
-    if (*set) (*set)->pairs.skip_broken = true;
+std::string text_of(const PairRules& rules) {
+  std::string text;
+  for_each_field(rules, [&](const char*, auto value) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", value);
+  });
+  return text;
+}
+
+PreparationIdentity identity_of(const PreparePairsOptions& options, const Tokenizer& source,
+                                const Tokenizer& target) {
+  const ParallelCorpus& corpus = options.corpus;
+  std::vector<fs::path> files;
+  for (const PairSource& train : corpus.train) append(files, pair_files(train));
+  for (const auto& [split, set] : corpus.held_out()) {
+    append(files, pair_files(set->pairs));
+    if (!set->reference.empty()) files.push_back(set->reference);
   }
+  return make_identity(
+      files, {{"source tokenizer", hexadecimal(source.fingerprint())},
+              {"target tokenizer", hexadecimal(target.fingerprint())},
+              {"pair of languages", corpus.languages.source + " " + corpus.languages.target},
+              {"choice of sources", choice_of_sources(corpus)},
+              {"set of rules", text_of(corpus.rules)},
+              {"validation fraction", fmt::format("{}", corpus.validation_fraction)},
+              {"test fraction", fmt::format("{}", corpus.test_fraction)},
+              {"seed", fmt::format("{}", corpus.seed)},
+              {"size of shards", fmt::format("{}", options.shard_tokens)}});
+}
+
+std::shared_ptr<const Tokenizer> train(const SentenceSample& sample,
+                                       const SentencePieceTraining& training,
+                                       const std::string& languages) {
+  log::info("training {} pieces for {} on {} of {} sentences", format_count(training.pieces),
+            languages, format_count(static_cast<std::int64_t>(sample.sentences().size())),
+            format_count(static_cast<std::int64_t>(sample.seen())));
+  return make_sentencepiece_tokenizer(train_sentencepiece(sample.sentences(), training),
+                                      "trained model");
+}
+
+}  // namespace
+
+std::vector<std::pair<Split, const HeldOutPairs*>> ParallelCorpus::held_out() const {
+  std::vector<std::pair<Split, const HeldOutPairs*>> sets;
+  if (validation) sets.emplace_back(Split::validation, &*validation);
+  if (test) sets.emplace_back(Split::test, &*test);
+  return sets;
+}
+
+std::vector<const PairSource*> ParallelCorpus::sources() const {
+  std::vector<const PairSource*> all;
+  for (const PairSource& source : train) all.push_back(&source);
+  for (const auto& [split, set] : held_out()) all.push_back(&set->pairs);
+  return all;
+}
+
+void ParallelCorpus::set_reading(bool follow_links, bool skip_broken) {
+  const auto set = [&](PairSource& source) {
+    source.follow_links |= follow_links;
+    source.skip_broken |= skip_broken;
+  };
+  for (PairSource& source : train) set(source);
+  if (validation) set(validation->pairs);
+  if (test) set(test->pairs);
 }
 
 void require_preparable(const PreparePairsOptions& options) {
   check(options.corpus);
-  total_bytes(options.corpus, true);
+  total_bytes(options.corpus.sources());
   OutputFolder::require_free(place_of(options));
 }
 
 ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
                                   const Tokenizer& target) {
   check(options.corpus);
-  if (options.threads < 1) {
-    throw_usage("threads", fmt::format("is {}, wanted at least 1", options.threads));
-  }
+  require_threads(options.threads);
   warn_of_shared_files(options.corpus);
-  const PreparationIdentity identity = identity_of(options, source, target);
-  OutputFolder folder(place_of(options));
-  const PreparationJournal journal(folder.path(), identity);
-  const auto write = [&](const FinishedPairs& finished) {
-    PairWriter writer(
-        {.folder = folder.path(),
-         .threads = options.threads,
-         .shard_tokens = options.shard_tokens,
-         .rules = options.corpus.rules,
-         .finished = finished,
-         .on_finished = [&](const FinishedPairs& now) { journal.write(to_json(now)); }},
-        source, target);
-    ParallelDescription description = described(options, source, target);
-    write_corpus(options.corpus, writer, description);
-    return description;
-  };
-  ParallelDescription description;
-  try {
-    description = write(recover_pairs(journal));
-  } catch (const CorpusChanged& problem) {
-    journal.begin_anew(problem.parts().message);
-    description = write({});
-  } catch (const ReadError&) {  // another time what is finished may be read
-    if (folder.is_begun()) folder.leave();
-    throw;
-  }
-  refuse_empty_split(description, options.output);
-  warn_of_missing_validation(description);
-  save_translation_tokenizers(
-      {.source = source, .target = description.joint_vocabulary ? source : target}, folder.path());
-  write_description(description, folder.path());
-  folder.commit();
-  return description;
+  return run_preparation(Preparation<FinishedPairs, ParallelDescription>{
+      .place = place_of(options),
+      .identity = identity_of(options, source, target),
+      .write =
+          [&](const auto& folder, const FinishedPairs& finished, const auto& on_finished) {
+            PairWriter writer({.folder = folder,
+                               .threads = options.threads,
+                               .shard_tokens = options.shard_tokens,
+                               .rules = options.corpus.rules,
+                               .finished = finished,
+                               .on_finished = on_finished},
+                              source, target);
+            ParallelDescription description = described(options, source, target);
+            write_corpus(options.corpus, writer, description);
+            return description;
+          },
+      .check =
+          [&](const ParallelDescription& description) {
+            require_no_empty_split(description, options.output);
+            if (description[Split::validation].sentences > 0) return;
+            warn_of_missing_validation("these pairs");
+          },
+      .describe =
+          [&](const ParallelDescription& description, const fs::path& folder) {
+            const Tokenizer& stored = description.joint_vocabulary ? source : target;
+            save_translation_tokenizers({.source = source, .target = stored}, folder);
+            write_description(description, folder);
+          }});
 }
 
 void for_each_training_pair(
     const ParallelCorpus& corpus,
     const std::function<void(const std::string& source, const std::string& target)>& take) {
   check(corpus);
-  ReadingBar bar("reading", total_bytes(corpus, false));
+  ReadingBar bar("reading", total_bytes(ParallelCorpus{.train = corpus.train}.sources()));
   std::vector<Origin> origins;
   read_training(corpus, bar, origins, [&](const PairWriter::Entry& entry) {
     if (entry.split == Split::train) take(entry.source, entry.target);
   });
   bar.finish();
+}
+
+PairTokenizers train_pair_vocabulary(const ParallelCorpus& corpus,
+                                     const PairVocabulary& vocabulary) {
+  SentenceSample first(vocabulary.sample, corpus.seed);
+  SentenceSample second(vocabulary.sample, corpus.seed);
+  SentenceSample& of_target = vocabulary.joint ? first : second;
+  for_each_training_pair(corpus, [&](const std::string& source, const std::string& target) {
+    first.add(source);
+    of_target.add(target);
+  });
+  const PairLanguages& names = corpus.languages;
+  PairTokenizers tokenizers;
+  if (vocabulary.joint) {
+    tokenizers.source = train(first, vocabulary.training, names.source + " and " + names.target);
+    tokenizers.target = tokenizers.source;
+  } else {
+    tokenizers.source = train(first, vocabulary.training, names.source);
+    tokenizers.target = train(second, vocabulary.training, names.target);
+  }
+  return tokenizers;
 }
 
 }  // namespace roformer

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "config/yaml_fields.h"
-#include "data/byte_shares.h"
 #include "data/corpus.h"
 
 namespace roformer {

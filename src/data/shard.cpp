@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include "base/error.h"
 
@@ -46,12 +47,68 @@ std::uint64_t padding_after_ids(std::uint64_t bytes) {
   return (8 - bytes % 8) % 8;
 }
 
+// Why the header of a file with so many bytes is not a valid one, "" where it is. Nothing is computed
+// from the counts of documents and tokens before the file's size bounds them.
+std::string problem_of(const Header& header, std::size_t bytes) {
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+    return bytes == 0 ? "is empty, not a token shard" : "is not a token shard of this program";
+  }
+  if (bytes < sizeof header) {
+    return fmt::format("is truncated: {} bytes, wanted at least the header's {}", bytes,
+                       sizeof header);
+  }
+  if (header.version != kShardVersion && header.version != kWithoutBlocks) {
+    return fmt::format("has version {}, this program reads versions {} and {}", header.version,
+                       kWithoutBlocks, kShardVersion);
+  }
+  if (header.header_checksum != header_checksum(header)) {
+    return "is damaged: the header does not fit its checksum";
+  }
+  if (header.vocabulary_size == 0 || header.vocabulary_size > kMostTokens) {
+    return fmt::format("claims a vocabulary of {} entries", header.vocabulary_size);
+  }
+  if (header.id_bytes != id_bytes(header.vocabulary_size)) {
+    return fmt::format("claims {} bytes an id, wanted {} for a vocabulary of {}", header.id_bytes,
+                       id_bytes(header.vocabulary_size), header.vocabulary_size);
+  }
+  const std::uint64_t payload = bytes - sizeof header;
+  if (header.tokens > payload / header.id_bytes || header.documents > payload / 8 ||
+      header.documents > header.tokens) {
+    return fmt::format("is truncated: {} bytes cannot hold the {} tokens and {} documents claimed",
+                       bytes, header.tokens, header.documents);
+  }
+  return "";
+}
+
+// Where the parts begin, in bytes after the header; the ids begin at 0.
+struct Layout {
+  std::uint64_t index = 0;
+  std::uint64_t checksums = 0;
+  std::uint64_t end = 0;
+  std::uint64_t blocks = 0;  // number of checksums
+};
+
+Layout layout_of(const Header& header) {
+  const std::uint64_t ids = header.tokens * header.id_bytes;
+  Layout layout{.index = ids + padding_after_ids(ids)};
+  layout.checksums = layout.index + (header.documents + 1) * sizeof(std::uint64_t);
+  if (header.version != kWithoutBlocks) {
+    layout.blocks = (layout.checksums + kChecksumBytes - 1) / kChecksumBytes;
+  }
+  layout.end = layout.checksums + layout.blocks * sizeof(std::uint64_t);
+  return layout;
+}
+
 }  // namespace
 
+ShardVocabulary vocabulary_of(const Tokenizer& tokenizer) {
+  return {.size = static_cast<std::uint64_t>(tokenizer.vocabulary_size()),
+          .fingerprint = tokenizer.fingerprint()};
+}
+
 ShardWriter::ShardWriter(const std::filesystem::path& path, ShardVocabulary vocabulary)
-    : file_(path), vocabulary_(vocabulary), hash_(XXH3_createState()) {
+    : file_(path), vocabulary_(vocabulary) {
   ROFORMER_ASSERT(vocabulary.size > 0 && vocabulary.size <= kMostTokens);
-  XXH3_64bits_reset(hash_.get());
   const Header empty{};
   file_.write(&empty, sizeof empty);
 }
@@ -61,7 +118,7 @@ void ShardWriter::write_payload(const void* data, std::size_t bytes) {
   const auto* rest = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     const std::size_t part = std::min(bytes, kChecksumBytes - in_block_);
-    XXH3_64bits_update(hash_.get(), rest, part);
+    hash_.update(rest, part);
     in_block_ += part;
     rest += part;
     bytes -= part;
@@ -70,8 +127,8 @@ void ShardWriter::write_payload(const void* data, std::size_t bytes) {
 }
 
 void ShardWriter::end_block() {
-  blocks_.push_back(XXH3_64bits_digest(hash_.get()));
-  XXH3_64bits_reset(hash_.get());
+  blocks_.push_back(hash_.digest());
+  hash_.reset();
   in_block_ = 0;
 }
 
@@ -125,55 +182,28 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
   Header header{};
   const auto begin = bytes.first(std::min(bytes.size(), sizeof header));
   std::ranges::copy(begin, std::as_writable_bytes(std::span(&header, 1)).begin());
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
-    refuse(bytes.empty() ? "is empty, not a token shard" : "is not a token shard of this program");
+  if (const std::string problem = problem_of(header, bytes.size()); !problem.empty()) {
+    refuse(problem);
   }
-  if (bytes.size() < sizeof header) {
-    refuse(fmt::format("is truncated: {} bytes, wanted at least the header's {}", bytes.size(),
-                       sizeof header));
-  }
-  if (header.version != kShardVersion && header.version != kWithoutBlocks) {
-    refuse(fmt::format("has version {}, this program reads versions {} and {}", header.version,
-                       kWithoutBlocks, kShardVersion));
-  }
-  if (header.header_checksum != header_checksum(header)) {
-    refuse("is damaged: the header does not fit its checksum");
-  }
-  if (header.vocabulary_size == 0 || header.vocabulary_size > kMostTokens) {
-    refuse(fmt::format("claims a vocabulary of {} entries", header.vocabulary_size));
-  }
-  if (header.id_bytes != id_bytes(header.vocabulary_size)) {
-    refuse(fmt::format("claims {} bytes an id, wanted {} for a vocabulary of {}", header.id_bytes,
-                       id_bytes(header.vocabulary_size), header.vocabulary_size));
-  }
-  // The counts are bounded by the file before anything is computed from them.
-  const std::uint64_t payload = bytes.size() - sizeof header;
-  if (header.tokens > payload / header.id_bytes || header.documents > payload / 8 ||
-      header.documents > header.tokens) {
-    refuse(fmt::format("is truncated: {} bytes cannot hold the {} tokens and {} documents claimed",
-                       bytes.size(), header.tokens, header.documents));
-  }
-  const std::uint64_t id_part = header.tokens * header.id_bytes;
-  const std::uint64_t index_begin = id_part + padding_after_ids(id_part);
-  const std::uint64_t index_end = index_begin + (header.documents + 1) * sizeof(std::uint64_t);
-  const bool has_blocks = header.version != kWithoutBlocks;
-  const std::uint64_t blocks = has_blocks ? (index_end + kChecksumBytes - 1) / kChecksumBytes : 0;
-  const std::uint64_t wanted = index_end + blocks * sizeof(std::uint64_t);
-  if (payload != wanted) {
+  const Layout layout = layout_of(header);
+  if (const std::uint64_t wanted = layout.end; bytes.size() - sizeof header != wanted) {
     refuse(fmt::format("{}: {} bytes, wanted {}",
-                       payload < wanted ? "is truncated" : "has bytes after its end", bytes.size(),
-                       wanted + sizeof header));
+                       bytes.size() - sizeof header < wanted ? "is truncated"
+                                                             : "has bytes after its end",
+                       bytes.size(), wanted + sizeof header));
   }
   vocabulary_ = {.size = header.vocabulary_size, .fingerprint = header.tokenizer_fingerprint};
   tokens_ = header.tokens;
   checksum_ = header.payload_checksum;
   id_bytes_ = header.id_bytes;
   ids_ = bytes.data() + sizeof header;
-  index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_begin), header.documents + 1};
-  payload_ = bytes.subspan(sizeof header, index_end);
+  index_ = {reinterpret_cast<const std::uint64_t*>(ids_ + layout.index), header.documents + 1};
+  payload_ = bytes.subspan(sizeof header, layout.checksums);
+  const bool has_blocks = header.version != kWithoutBlocks;
   if (has_blocks) {
     block_bytes_ = kChecksumBytes;
-    block_checksums_ = {reinterpret_cast<const std::uint64_t*>(ids_ + index_end), blocks};
+    block_checksums_ = {reinterpret_cast<const std::uint64_t*>(ids_ + layout.checksums),
+                        layout.blocks};
     if (XXH3_64bits(block_checksums_.data(), block_checksums_.size_bytes()) != checksum_) {
       refuse("is damaged: the checksums of its blocks do not fit theirs");
     }
@@ -184,10 +214,20 @@ Shard::Shard(const std::filesystem::path& path) : path_(path), file_(path) {
         1};
   }
   compared_ = std::make_unique<std::atomic<bool>[]>(block_checksums_.size());
-  if (has_blocks) compare_blocks(index_begin, index_end, false);
-  bool rising = index_.front() == 0 && index_.back() == tokens_;
-  for (std::size_t i = 1; rising && i < index_.size(); ++i) rising = index_[i - 1] < index_[i];
-  if (!rising) refuse("is damaged: its document index does not rise from 0 to the token count");
+  if (has_blocks) compare_blocks(layout.index, layout.checksums, false);
+  const bool rises = index_.front() == 0 && index_.back() == tokens_ &&
+                     std::ranges::adjacent_find(index_, std::greater_equal{}) == index_.end();
+  if (!rises) refuse("is damaged: its document index does not rise from 0 to the token count");
+}
+
+void Shard::require(const ShardVocabulary& vocabulary, std::uint64_t checksum) const {
+  if (vocabulary_ != vocabulary) {
+    throw_failure(path_.string(), "was made with another tokenizer than the data set's",
+                  kPrepareAgain);
+  }
+  if (checksum_ != checksum) {
+    throw_failure(path_.string(), "does not belong to this data set", kPrepareAgain);
+  }
 }
 
 void Shard::copy_tokens(std::uint64_t first, std::span<TokenId> out) const {

@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -27,13 +28,34 @@
 
 namespace roformer {
 
-// What mends a data set whose files do not fit each other.
+// The way out where the files of a data set do not belong together.
 inline constexpr const char* kPrepareAgain = "prepare the data again: roformer data prepare";
+
+// XXH3 of bytes that arrive in parts.
+class RunningHash {
+ public:
+  RunningHash() : state_(XXH3_createState()) { reset(); }
+  void reset() { XXH3_64bits_reset(state_.get()); }
+  void update(const void* data, std::size_t bytes) {
+    XXH3_64bits_update(state_.get(), data, bytes);
+  }
+  void update(std::string_view text) { update(text.data(), text.size()); }
+  std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
 
 struct ShardVocabulary {
   std::uint64_t size = 0;
   std::uint64_t fingerprint = 0;  // of the tokenizer
+
+  bool operator==(const ShardVocabulary&) const = default;
 };
+ShardVocabulary vocabulary_of(const Tokenizer& tokenizer);
 
 // Writes one shard. Without finish() no file is left.
 class ShardWriter {
@@ -49,15 +71,11 @@ class ShardWriter {
   std::uint64_t finish();
 
  private:
-  struct FreeHash {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-
   AtomicFile file_;
   ShardVocabulary vocabulary_;
-  std::unique_ptr<XXH3_state_t, FreeHash> hash_;  // of the block that is begun
-  std::size_t in_block_ = 0;                      // bytes
-  std::vector<std::uint64_t> blocks_;             // checksums of the whole ones
+  RunningHash hash_;                   // of the unfinished block
+  std::size_t in_block_ = 0;           // bytes
+  std::vector<std::uint64_t> blocks_;  // checksums of the finished ones
   std::uint64_t tokens_ = 0;
   std::vector<std::uint64_t> document_starts_{0};
   std::vector<std::uint16_t> narrow_;
@@ -72,6 +90,9 @@ class Shard {
  public:
   // Throws Error (failure) naming the file when it is truncated, damaged or something else.
   explicit Shard(const std::filesystem::path& path);
+  // Throws Error (failure) where the shard was made with another tokenizer, or is not the one with
+  // this checksum.
+  void require(const ShardVocabulary& vocabulary, std::uint64_t checksum) const;
 
   std::uint64_t tokens() const { return tokens_; }
   std::uint64_t documents() const { return index_.size() - 1; }

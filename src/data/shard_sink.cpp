@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/cores.h"
 #include "base/error.h"
-#include "base/work_threads.h"
+#include "base/hexadecimal.h"
+#include "data/description_json.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -13,6 +15,33 @@ constexpr std::size_t kBatchBytes = 1 << 18;
 constexpr std::size_t kBlocksPerThread = 4;
 
 }  // namespace
+
+nlohmann::ordered_json to_json(const FinishedSplits& finished) {
+  nlohmann::ordered_json json;
+  for (const Split split : kSplits) {
+    const FinishedShards& shards = finished[static_cast<std::size_t>(split)];
+    json[std::string(to_string(split))] = {{"documents_of_corpus", shards.documents},
+                                           {"text", hexadecimal(shards.text)},
+                                           {"so_far", to_json(shards.so_far)}};
+  }
+  return json;
+}
+
+std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits& finished) {
+  std::vector<FinishedShard> shards;
+  for (const Split split : kSplits) {
+    const JsonFields fields = state.object(std::string(to_string(split)));
+    FinishedShards& of_split = finished[static_cast<std::size_t>(split)];
+    of_split = {.so_far = split_from_json(fields.object("so_far")),
+                .documents = fields.unsigned_count("documents_of_corpus"),
+                .text = fields.hash("text")};
+    const std::vector<std::uint64_t>& checksums = of_split.so_far.shard_checksums;
+    for (std::size_t i = 0; i < checksums.size(); ++i) {
+      shards.push_back({.name = shard_name(split, i), .checksum = checksums[i]});
+    }
+  }
+  return shards;
+}
 
 // Some text of consecutive documents. A section is what one document has in the block.
 struct ShardSink::Block {
@@ -42,9 +71,7 @@ ShardSink::ShardSink(Options options, const Tokenizer& tokenizer)
     : options_(std::move(options)),
       tokenizer_(tokenizer),
       keeps_line_ends_(tokenizer.keeps_line_ends()),
-      hash_(XXH3_createState()),
       finished_(options_.finished) {
-  XXH3_64bits_reset(hash_.get());
   for (std::size_t i = 0; i < splits_.size(); ++i) splits_[i] = finished_[i].so_far;
 }
 
@@ -125,7 +152,7 @@ void ShardSink::write(const Block& block) {
     const auto ids = std::span(block.ids).subspan(token_start, section.token_end - token_start);
     text_start = section.text_end;
     token_start = section.token_end;
-    XXH3_64bits_update(hash_.get(), text.data(), text.size());
+    hash_.update(text);
 
     const Split split = choice_(document_);
     const bool finished = is_finished(document_);
@@ -139,7 +166,7 @@ void ShardSink::write(const Block& block) {
     of_document_.tokens += ids.size();
     if (!ids.empty()) write_tokens(split, ids);
     if (!section.ends_document) continue;
-    XXH3_64bits_update(hash_.get(), "\f", 1);
+    hash_.update("\f");
     ++document_;
     compare_with_finished();
     if (!finished && of_document_.tokens > 0) end_written_document(split);
@@ -153,8 +180,7 @@ void ShardSink::write_tokens(Split split, std::span<const TokenId> ids) {
   if (writer == nullptr) {
     writer = std::make_unique<ShardWriter>(
         options_.folder / shard_name(split, splits_[index].shard_checksums.size()),
-        ShardVocabulary{.size = static_cast<std::uint64_t>(tokenizer_.vocabulary_size()),
-                        .fingerprint = tokenizer_.fingerprint()});
+        vocabulary_of(tokenizer_));
   }
   writer->add_tokens(ids);
 }
@@ -196,10 +222,6 @@ std::array<DatasetDescription::OfSplit, kSplits.size()> ShardSink::finish() {
     if (writers_[static_cast<std::size_t>(split)] != nullptr) finish_shard(split);
   }
   return splits_;
-}
-
-std::uint64_t ShardSink::fingerprint() const {
-  return XXH3_64bits_digest(hash_.get());
 }
 
 }  // namespace roformer

@@ -1,9 +1,7 @@
 // Receives documents, tokenises them on several threads and writes them into the shards of their
-// splits, in the order of the corpus. Those that are in finished shards of an earlier process are
+// splits, in the order of the corpus. Documents that finished shards of an earlier process hold are
 // only counted and hashed.
 #pragma once
-
-#include <xxhash.h>
 
 #include <array>
 #include <atomic>
@@ -16,11 +14,22 @@
 
 #include "data/corpus.h"
 #include "data/dataset.h"
-#include "data/finished_splits.h"
+#include "data/preparation.h"
 #include "data/shard.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
+
+// What the finished shards of one split hold.
+struct FinishedShards {
+  DatasetDescription::OfSplit so_far = {};
+  std::uint64_t documents = 0;  // the split's share of the first so many documents of the corpus
+  std::uint64_t text = 0;       // hash of the text of so many documents
+};
+using FinishedSplits = std::array<FinishedShards, kSplits.size()>;
+
+nlohmann::ordered_json to_json(const FinishedSplits& finished);
+std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits& finished);
 
 class ShardSink : public CorpusSink {
  public:
@@ -47,22 +56,19 @@ class ShardSink : public CorpusSink {
   // other calls do, where the text is not that of the shards that were finished.
   std::array<DatasetDescription::OfSplit, kSplits.size()> finish();
   // Hash of the text and its document boundaries; after finish().
-  std::uint64_t fingerprint() const;
+  std::uint64_t fingerprint() const { return hash_.digest(); }
   // Malformed UTF-8 in documents of finished shards, which the tokenizer did not see this time.
   std::uint64_t invalid_in_finished() const { return invalid_in_finished_.load(); }
 
  private:
   struct Block;
-  struct FreeHash {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
 
   Options options_;
   const Tokenizer& tokenizer_;
   bool keeps_line_ends_;  // characters and bytes: the line end is in the tokens, too
   SplitChoice choice_;
   std::vector<Block> blocks_;  // gathered text, tokenised together
-  std::unique_ptr<XXH3_state_t, FreeHash> hash_;
+  RunningHash hash_;
 
   std::uint64_t document_read_ = 0;  // number in the corpus of the one that is being gathered
   std::uint64_t document_ = 0;       // and of the one that is being written

@@ -1,48 +1,108 @@
-// Texts to classify, from a file or standard input: one a line, or a pair a line with a tab between
-// (TSV), or JSON objects (JSON lines). A TSV may begin with a line of column names, among them
-// those of the task's own files, or sentence, or sentence1 and sentence2.
+// The reader of tabular lines: TSV with or without a line of column names, and JSON Lines. Pairs,
+// triplets, texts to classify and GLUE's files are read through it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/json_line_parser.h"
 #include "data/line_reader.h"
 
 namespace roformer {
 
-struct TextLine {
-  std::string first;
-  std::string second;  // of pairs
-  // False for a blank line before others, and for one that is left out: each is answered by an
-  // empty line, so that a line in stays a line out.
-  bool has_text = true;
-};
+using Cells = std::vector<std::string_view>;  // of one line; they point into it
+
+// The cells between the tabs, at least one.
+Cells tab_columns(std::string_view line);
+// Throws Error (failure) where the line has another number of cells.
+void require_columns(const Cells& cells, std::size_t wanted, const std::string& location,
+                     const std::string& hint);
+// The index of the column with this name. Throws Error (failure) where two have it; `location` is
+// that of the line of names.
+std::optional<std::size_t> column_named(const Cells& names, std::string_view name,
+                                        const std::string& location);
 
 enum class TextFormat {
-  automatic,  // JSON lines where the first line begins with {, or by the file's name
+  automatic,  // JSON Lines where the first line begins with {, or by the file's name
   tsv,
-  jsonl,  // {"sentence": ...}, or {"sentence1": ..., "sentence2": ...}
+  jsonl,
 };
 
 // "auto", "tsv" or "jsonl".
 TextFormat text_format(std::string_view word);
 
-// What `automatic` is for a file whose first line with text is this one.
-TextFormat format_of(TextFormat given, const std::string& file, std::string_view first_line);
+// One line after the other as cells or as a JSON object; blank lines are passed over.
+class RecordReader {
+ public:
+  struct Options {
+    TextFormat format = TextFormat::automatic;
+    std::string hint;             // what a line holds, for errors
+    std::string hint_for_broken;  // for lines that are no JSON objects
+    bool skip_broken = false;     // leaves these out
+  };
+  RecordReader(LineReader& lines, Options options);
+
+  // Goes to the next line that is not blank; false at the end of the file, where it logs how many
+  // lines were left out. Throws Error (failure) for a line that is no JSON object or longer than
+  // `lines` keeps.
+  bool next();
+  bool is_json() const { return json_; }
+  bool is_empty() const { return !begun_; }  // no line with text so far
+  std::int64_t blank_before() const { return blank_; }
+  // Whether skip_broken leaves this line out.
+  bool is_left_out() const { return json_ && !object_; }
+
+  // Of TSV: the cells as they are, and as valid UTF-8 (malformed sequences are counted).
+  Cells raw_cells() const { return tab_columns(line_); }
+  Cells cells();
+  // Of JSON Lines. text() counts malformed sequences and throws Error (failure) where the object, or
+  // one in it, has no such field or the field is no text.
+  const nlohmann::json& object() const { return *object_; }
+  std::string text(const std::string& name) { return text(name, *object_); }
+  std::string text(const std::string& name, const nlohmann::json& object);
+
+  std::string location() const { return lines_.location(); }
+  [[noreturn]] void refuse(const std::string& what) const;
+  void refuse_blank(const std::string& name, std::string_view text) const;
+
+ private:
+  LineReader& lines_;
+  Options options_;
+  JsonLineParser parser_;
+  std::string_view line_;
+  std::string repaired_;
+  std::optional<nlohmann::json> object_;
+  std::int64_t blank_ = 0;
+  bool begun_ = false;
+  bool json_ = false;
+};
+
+// A text to classify or a pair of texts, one a line. A TSV may begin with a line of column names:
+// those of the task's own files, or "sentence", or "sentence1" and "sentence2".
+struct TextLine {
+  std::string first;
+  std::string second;  // of pairs
+  // False for a blank line before others, and for a line that is left out. Commands answer each
+  // with an empty line, so that input and output have equally many lines.
+  bool has_text = true;
+};
 
 struct TextLineOptions {
   bool pairs = false;
-  std::string first, second;  // the names that the task's own files have for them; empty: none
+  std::string first, second;  // column names in the task's own files; empty: none
   TextFormat format = TextFormat::automatic;
-  bool skip_broken = false;  // leaves out lines of JSON Lines that are no objects
+  bool skip_broken = false;
 };
 
-// Hands on up to `chunk` lines at a time, in their order, without the blank ones at the end. Throws
+// Passes on up to `chunk` lines at a time, in their order, without the blank ones at the end. Throws
 // Error (failure) naming FILE:LINE for a wrong number of columns, an object without its texts, and
-// an empty text. Adds to the reader's count what it replaced in JSON lines.
+// an empty text. Adds to the reader's count what it replaced.
 void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take);
 

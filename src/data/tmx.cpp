@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "data/attribute_count.h"
 #include "data/corpus_stream.h"
 #include "data/xml_text.h"
 

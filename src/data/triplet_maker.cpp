@@ -1,25 +1,24 @@
 #include "data/triplet_maker.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
 
-#include "base/blank.h"
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
-#include "base/fields.h"
 #include "base/output_folder.h"
 #include "base/random.h"
-#include "data/json_line_parser.h"
-#include "data/line_reader.h"
+#include "data/preparation.h"
+#include "data/shard.h"
+#include "data/text_lines.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -31,52 +30,31 @@ constexpr std::size_t kTripletSplits = 3;
 
 using Sets = std::array<std::vector<MatchingExample>, kTripletSplits>;
 
-// Calls take(object, location) for each line of the inputs.
+// Calls take(record) for each line of the inputs. Returns a hash of all their bytes.
 template <class Take>
-std::uint64_t for_each_object(const TripletOptions& options, Take take) {
-  const std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> hash(
-      XXH3_createState(), [](XXH3_state_t* state) { XXH3_freeState(state); });
-  XXH3_64bits_reset(hash.get());
+std::uint64_t for_each_record(const TripletOptions& options, Take take) {
+  RunningHash hash;
   for (const fs::path& input : options.inputs) {
-    const std::string contents = read_input(input);
-    XXH3_64bits_update(hash.get(), contents.data(), contents.size());
+    hash.update(read_input(input));
     LineReader lines(input, LineReader::kAnyLength);
-    JsonLineParser parser({.file = lines.name(),
-                           .hint = "--skip-broken leaves such lines out",
-                           .skip_broken = options.skip_broken});
-    for (std::string_view line; lines.next(line);) {
-      if (is_blank(line)) continue;
-      const std::optional<nlohmann::json> object = parser.parse(line, lines.number());
-      if (!object) continue;
-      for (const auto& [name, value] : object->items()) {
-        if (value.is_string()) {
-          lines.add_replaced(parser.replaced_in(value.template get_ref<const std::string&>()));
-        }
-      }
-      take(*object, lines.location());
+    RecordReader records(lines, {.format = TextFormat::jsonl,
+                                 .hint_for_broken = "--skip-broken leaves such lines out",
+                                 .skip_broken = options.skip_broken});
+    while (records.next()) {
+      if (!records.is_left_out()) take(records);
     }
-    parser.finish();
     lines.warn_of_replaced();
   }
-  return XXH3_64bits_digest(hash.get());
+  return hash.digest();
 }
 
-std::string text_of(const nlohmann::json& object, const std::string& field,
-                    const std::string& location) {
-  const auto found = object.find(field);
-  if (found == object.end()) throw_failure(location, fmt::format("lacks \"{}\"", field));
-  if (!found->is_string()) {
-    throw_failure(location,
-                  fmt::format("\"{}\" is {}, wanted a text", field, describe_json(*found)));
-  }
-  auto text = found->get<std::string>();
-  if (is_blank(text)) {
-    throw_failure(location, fmt::format("\"{}\" is an empty text", field));
-  }
+std::string text_of(RecordReader& record, const std::string& field) {
+  std::string text = record.text(field);
+  record.refuse_blank(field, text);
   return text;
 }
 
-// Which set each of `count` things belongs to: a permutation by the seed, cut by the shares.
+// The set of each of `count` things: a permutation by the seed, cut by the shares.
 std::vector<std::size_t> deal(std::size_t count, const TripletOptions& options) {
   const Permutation order(count, random_key({options.seed, random_word("triplet split")}));
   const double whole = options.shares[0] + options.shares[1] + options.shares[2];
@@ -105,7 +83,7 @@ struct Text {
   std::string text, topic;
 };
 
-// The texts are divided first, so that none stands in two sets.
+// Divides the texts first, so that none is in two sets.
 Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::int64_t& lonely) {
   const std::vector<std::size_t> set_of = deal(texts.size(), options);
   Sets sets;
@@ -141,62 +119,46 @@ Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::in
   return sets;
 }
 
-}  // namespace
-
-TripletCounts make_triplets(const TripletOptions& options) {
-  for (const double share : options.shares) {
-    if (!(share > 0)) throw_usage("--split", "wanted three shares above 0, as 6:2:2");
-  }
+// What the inputs hold: triplets, or texts with a topic.
+struct TripletSource {
   std::vector<MatchingExample> triplets;
   std::vector<Text> texts;
-  std::set<std::string> seen;  // a text that is there twice would stand in two sets
-  const bool drawn = !options.topic_field.empty();
-  const std::uint64_t fingerprint =
-      for_each_object(options, [&](const nlohmann::json& object, const std::string& location) {
-        if (drawn) {
-          Text text{.text = text_of(object, options.text_field, location),
-                    .topic = text_of(object, options.topic_field, location)};
-          if (seen.insert(text.text).second) texts.push_back(std::move(text));
-          return;
-        }
-        MatchingExample triplet{.anchor = text_of(object, "A", location),
-                                .closer = text_of(object, "B", location),
-                                .farther = text_of(object, "C", location)};
-        const nlohmann::json label = object.value("label", nlohmann::json("B"));
-        if (label == "C") {
-          std::swap(triplet.closer, triplet.farther);
-        } else if (label != "B") {
-          throw_failure(location, "has the label " + describe_json(label),
-                        "\"B\" or \"C\", whichever is closer to \"A\"");
-        }
-        triplets.push_back(std::move(triplet));
-      });
-  TripletCounts counts;
-  Sets sets = drawn ? draw(texts, options, counts.lonely) : divide(triplets, options);
-  OutputFolder folder({.output = options.output,
-                       .overwrite = options.overwrite,
-                       .flag = "--output",
-                       .contents = "triplets of this program",
-                       .is_replaceable = holds_triplets});
-  nlohmann::ordered_json about = {
-      {"format", kTripletsFormat},
-      {"version", 1},
-      {"command", options.command},
-      {"seed", options.seed},
-      {"source_fingerprint", hexadecimal(fingerprint)},
-      {"made", drawn ? "texts of the same topic are closer" : "published triplets, divided by A"}};
-  for (std::size_t set = 0; set < kTripletSplits; ++set) {
-    const std::string name(to_string(static_cast<Split>(set)));
-    if (sets[set].empty()) {
-      std::set<std::string_view> known;
-      for (const MatchingExample& triplet : triplets) known.insert(triplet.anchor);
-      throw_failure(options.inputs.front().string(),
-                    drawn ? fmt::format("the {} set would be empty", name)
-                          : fmt::format("the {} set would be empty: {} triplets with {} different "
-                                        "A, by which they are divided",
-                                        name, triplets.size(), known.size()),
-                    "more lines, or other --split shares");
+  std::uint64_t fingerprint = 0;
+};
+
+MatchingExample triplet_of(RecordReader& record) {
+  MatchingExample triplet{.anchor = text_of(record, "A"),
+                          .closer = text_of(record, "B"),
+                          .farther = text_of(record, "C")};
+  const nlohmann::json label = record.object().value("label", nlohmann::json("B"));
+  if (label == "C") {
+    std::swap(triplet.closer, triplet.farther);
+  } else if (label != "B") {
+    throw_failure(record.location(), "has the label " + describe_json(label),
+                  "\"B\" or \"C\", whichever is closer to \"A\"");
+  }
+  return triplet;
+}
+
+TripletSource read_source(const TripletOptions& options) {
+  TripletSource source;
+  std::set<std::string> seen;  // a repeated text could be in two sets
+  source.fingerprint = for_each_record(options, [&](RecordReader& record) {
+    if (options.topic_field.empty()) {
+      source.triplets.push_back(triplet_of(record));
+      return;
     }
+    Text text{.text = text_of(record, options.text_field),
+              .topic = text_of(record, options.topic_field)};
+    if (seen.insert(text.text).second) source.texts.push_back(std::move(text));
+  });
+  return source;
+}
+
+// Writes a file for each set, with B and C swapped by the seed, and counts.
+TripletCounts write_sets(Sets& sets, const TripletOptions& options, const fs::path& folder) {
+  TripletCounts counts;
+  for (std::size_t set = 0; set < kTripletSplits; ++set) {
     std::string lines;
     std::set<std::string_view> anchors;
     for (std::size_t i = 0; i < sets[set].size(); ++i) {
@@ -207,13 +169,70 @@ TripletCounts make_triplets(const TripletOptions& options) {
       anchors.insert(triplet.anchor);
       lines += triplet_line(triplet);
     }
-    write_file_atomically(folder.path() / (name + ".jsonl"), lines);
+    const std::string name(to_string(static_cast<Split>(set)));
+    write_file_atomically(folder / (name + ".jsonl"), lines);
     counts.triplets[set] = std::ssize(sets[set]);
     counts.anchors[set] = std::ssize(anchors);
-    about[name] = {{"triplets", counts.triplets[set]}, {"anchors", counts.anchors[set]}};
   }
-  write_checksummed_json(folder.path() / kDescription, about);
-  folder.commit();
+  return counts;
+}
+
+void require_no_empty_set(const TripletCounts& counts, const TripletSource& source,
+                          const TripletOptions& options) {
+  for (const Split split : kSplits) {
+    if (counts.triplets[static_cast<std::size_t>(split)] > 0) continue;
+    std::set<std::string_view> anchors;
+    for (const MatchingExample& triplet : source.triplets) anchors.insert(triplet.anchor);
+    refuse_empty_split(
+        options.inputs.front().string(), split,
+        options.topic_field.empty()
+            ? fmt::format(": {} triplets with {} different A, by which they are divided",
+                          source.triplets.size(), anchors.size())
+            : "",
+        "more lines, or other --split shares");
+  }
+}
+
+void write_about(const TripletCounts& counts, const TripletSource& source,
+                 const TripletOptions& options, const fs::path& folder) {
+  nlohmann::ordered_json about = {
+      {"format", kTripletsFormat},
+      {"version", 1},
+      {"command", options.command},
+      {"seed", options.seed},
+      {"source_fingerprint", hexadecimal(source.fingerprint)},
+      {"made", options.topic_field.empty() ? "published triplets, divided by A"
+                                           : "texts of the same topic are closer"}};
+  for (std::size_t set = 0; set < kTripletSplits; ++set) {
+    about[std::string(to_string(static_cast<Split>(set)))] = {
+        {"triplets", counts.triplets[set]}, {"anchors", counts.anchors[set]}};
+  }
+  write_checksummed_json(folder / kDescription, about);
+}
+
+}  // namespace
+
+TripletCounts make_triplets(const TripletOptions& options) {
+  for (const double share : options.shares) {
+    if (!(share > 0)) throw_usage("--split", "wanted three shares above 0, as 6:2:2");
+  }
+  const TripletSource source = read_source(options);
+  std::int64_t lonely = 0;
+  Sets sets = options.topic_field.empty() ? divide(source.triplets, options)
+                                          : draw(source.texts, options, lonely);
+  TripletCounts counts = run_preparation(Preparation<NothingFinished, TripletCounts>{
+      .place = {.output = options.output,
+                .overwrite = options.overwrite,
+                .flag = "--output",
+                .contents = "triplets of this program",
+                .is_replaceable = holds_triplets},
+      .identity = {},
+      .write = [&](const auto& folder, const auto&,
+                   const auto&) { return write_sets(sets, options, folder); },
+      .check = [&](const auto& made) { require_no_empty_set(made, source, options); },
+      .describe = [&](const auto& made,
+                      const auto& folder) { write_about(made, source, options, folder); }});
+  counts.lonely = lonely;
   return counts;
 }
 
@@ -225,6 +244,39 @@ bool holds_triplets(const fs::path& folder) {
 std::string triplets_source(const fs::path& folder) {
   const fs::path file = folder / kDescription;
   return JsonFields(read_checksummed_json(file), file.string()).text("source_fingerprint");
+}
+
+BagOfWords::BagOfWords(const std::vector<std::vector<TokenId>>& texts) {
+  for (const std::vector<TokenId>& text : texts) {
+    for (const TokenId piece : std::unordered_set<TokenId>(text.begin(), text.end())) {
+      ++weights_[piece];
+    }
+  }
+  const auto count = static_cast<double>(texts.size());
+  for (auto& [piece, weight] : weights_) weight = std::log((1 + count) / (1 + weight)) + 1;
+}
+
+std::unordered_map<TokenId, double> BagOfWords::vector_of(const std::vector<TokenId>& text) const {
+  std::unordered_map<TokenId, double> vector;
+  for (const TokenId piece : text) {
+    if (const auto found = weights_.find(piece); found != weights_.end()) {
+      vector[piece] += found->second;
+    }
+  }
+  double square = 0;
+  for (const auto& [piece, value] : vector) square += value * value;
+  for (auto& [piece, value] : vector) value /= std::sqrt(square);
+  return vector;
+}
+
+double BagOfWords::cosine(const std::vector<TokenId>& first,
+                          const std::vector<TokenId>& second) const {
+  const std::unordered_map<TokenId, double> a = vector_of(first), b = vector_of(second);
+  double product = 0;
+  for (const auto& [piece, value] : a) {
+    if (const auto found = b.find(piece); found != b.end()) product += value * found->second;
+  }
+  return product;
 }
 
 }  // namespace roformer

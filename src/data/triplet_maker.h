@@ -1,16 +1,18 @@
-// Makes folders of triplets for matching: published triplets are divided by their A, so that no
-// text A stands in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published
-// part B is always the closer one); or triplets are drawn from texts with a topic, where a text of
-// the same topic is closer than one of another.
+// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is in
+// two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is always
+// the closer one). Or triplets are drawn from texts with a topic: a text of the same topic is closer
+// than one of another.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "data/matching.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 
@@ -35,14 +37,33 @@ struct TripletCounts {
   std::int64_t lonely = 0;  // texts whose topic no other text of their set has; they are only C
 };
 
-// Writes train.jsonl, validation.jsonl, test.jsonl and triplets.json, which says how. Throws Error
-// naming file:line for a line that is none, and where a set would be empty.
+// Writes train.jsonl, validation.jsonl, test.jsonl and triplets.json, which describes them. Throws
+// Error naming file:line for a line that is no triplet, and where a set would be empty.
 TripletCounts make_triplets(const TripletOptions& options);
 
 // True for a folder that make_triplets wrote.
 bool holds_triplets(const std::filesystem::path& folder);
-// Of what the triplets of such a folder were made from, as hexadecimal() writes it: the same for
-// every division of it. Throws Error (failure) where triplets.json is damaged.
+// Fingerprint of the inputs that the triplets of such a folder were made from, as hexadecimal()
+// writes it; every division of them has the same. Throws Error (failure) where triplets.json is
+// damaged.
 std::string triplets_source(const std::filesystem::path& folder);
+
+// The baseline that a model has to beat: similarity of two texts by their words alone, without any
+// order. It is the cosine between TF-IDF vectors, as scikit-learn's TfidfVectorizer makes them with
+// its defaults.
+class BagOfWords {
+ public:
+  // Counts in how many of the texts each piece occurs.
+  explicit BagOfWords(const std::vector<std::vector<TokenId>>& texts);
+
+  // In [0, 1]; 0 where a text has no piece that was counted.
+  double cosine(const std::vector<TokenId>& first, const std::vector<TokenId>& second) const;
+
+ private:
+  std::unordered_map<TokenId, double> weights_;
+
+  // Of length 1, or empty.
+  std::unordered_map<TokenId, double> vector_of(const std::vector<TokenId>& text) const;
+};
 
 }  // namespace roformer

@@ -50,7 +50,7 @@ std::string last_line(const std::string& output) {
 }
 
 ChildProcess::ChildProcess(const Command& command) {
-  // Whoever started us may have ignored it: then nobody could tell how a child ended.
+  // The parent may have ignored it, and then nobody could tell how a child ended.
   ::signal(SIGCHLD, SIG_DFL);
   // Made before the fork, after which nothing may be allocated.
   std::vector<std::string> words{"roformer"};

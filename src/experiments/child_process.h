@@ -1,6 +1,5 @@
-// One child process of a study: its output goes to a file, and it is in a process group of its own,
-// so that Ctrl-C at the terminal reaches it once, through us, and not twice. It is told to stop
-// when this process dies.
+// A child process whose output goes to a file. It has its own process group, so that Ctrl-C at the
+// terminal reaches it only once, through this process. It is asked to stop when this process dies.
 #pragma once
 
 #include <sys/types.h>
@@ -16,26 +15,25 @@
 namespace roformer {
 
 struct ChildExit {
-  int code = 0;    // exit code, where it left by itself
-  int signal = 0;  // the one that ended it, or 0
-  // Resident, at most, of it or of one of its own children.
-  std::int64_t peak_memory_bytes = 0;
+  int code = 0;                        // exit code, where no signal ended it
+  int signal = 0;                      // that ended it, or 0
+  std::int64_t peak_memory_bytes = 0;  // resident, of it or of one of its own children
 
   bool good() const { return code == 0 && signal == 0; }
 };
 
-// Of what it wrote: the last line that is not blank, without the spaces behind it; "" without one.
+// The last line that is not blank, without trailing spaces; "" without one.
 std::string last_line(const std::string& output);
 
 class ChildProcess {
  public:
   struct Command {
-    std::string program;                 // path; nothing is looked up
-    std::vector<std::string> arguments;  // the program's name not among them
-    InnerPath output;                    // takes standard output and standard error; begun anew
+    std::string program;                 // a path; PATH is not searched
+    std::vector<std::string> arguments;  // without the program's name
+    InnerPath output;                    // for standard output and standard error; replaced
   };
-  // Throws Error (failure) when no process or file can be made. A program that cannot be started
-  // is a child that leaves with code 127 and says so in its output.
+  // Throws Error (failure) when no process or file can be made. If the program cannot be started,
+  // the child exits with code 127 and says so in its output.
   explicit ChildProcess(const Command& command);
   // A child that still runs is asked to stop and waited for.
   ~ChildProcess();
@@ -44,7 +42,7 @@ class ChildProcess {
 
   // How it ended; nothing while it runs. Does not wait.
   std::optional<ChildExit> poll();
-  // To it and to all that it has started in its group.
+  // Sends a signal to it and to all processes of its group.
   void send(int signal) const;
 
  private:

@@ -9,22 +9,22 @@
 
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/metric.h"
-#include "experiments/run_facts.h"
+#include "experiments/study_table.h"
 #include "metrics/statistics.h"
+#include "tasks/language/language_evaluation.h"
 
 namespace roformer {
 namespace {
 
 // The figure of each finished run, by the value of the seed.
 std::map<std::string, double> figures_by_seed(const StudySettings& study, const StudyRow& row,
-                                              const std::string& figure) {
+                                              const std::string& metric) {
   const std::optional<std::size_t> seed = seed_axis(study);
   std::map<std::string, double> figures;
   if (!seed) return figures;
   for (const RunResult& run : row.runs) {
-    const auto found = run.figures.find(figure);
-    const bool there = run.state == RunResult::State::finished && found != run.figures.end();
-    if (there && std::isfinite(found->second)) figures[run.values[*seed]] = found->second;
+    const std::optional<double> figure = run.figure(metric);
+    if (figure && std::isfinite(*figure)) figures[run.values[*seed]] = *figure;
   }
   return figures;
 }
@@ -38,7 +38,7 @@ struct Comparison {
   bool shown = true;
 };
 
-// Nothing where the rows share fewer than two seeds, or answer different questions.
+// Nothing where the rows share fewer than two seeds, or have different questions.
 std::optional<Comparison> compare(const StudySettings& study, const StudyRow& row,
                                   const StudyRow& other, const std::string& figure) {
   if (is_of_question(figure) && question_of(study, row) != question_of(study, other)) {
@@ -59,10 +59,10 @@ std::optional<Comparison> compare(const StudySettings& study, const StudyRow& ro
                     .result = compare_paired(first, second)};
 }
 
-// Every pair of the rows; only those with the best are shown.
+// Every pair of the rows; only pairs with the best row are shown.
 void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& rows,
                const Column& metric, std::vector<Comparison>& comparisons) {
-  // One seed is compared with nothing.
+  // A row of one seed cannot be compared.
   const auto several = [&](const StudyRow& row) { return row.ranked(metric.key); };
   const StudyRow* const best =
       *std::min_element(rows.begin(), rows.end(), [&](const StudyRow* a, const StudyRow* b) {
@@ -83,7 +83,7 @@ void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& r
   }
 }
 
-// One family: all comparisons of the table. Without variance there is no test.
+// Corrects for all comparisons together. Those without variance have no test.
 void correct(std::vector<Comparison>& comparisons) {
   std::vector<double> p_values;
   for (const Comparison& comparison : comparisons) {
@@ -108,7 +108,7 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
       }
     }
   } else if (metric.best != Column::Best::none || !study.spread.empty()) {
-    // A score that differs from task to task has no better end in general, but has one in a task.
+    // A score whose meaning depends on the task has no better end in general, but within a task.
     std::map<std::string, std::vector<const StudyRow*>> groups;
     for (const StudyRow& row : rows) {
       std::string group = study.spread.empty() ? "" : row.labels[label_index(study, study.spread)];
@@ -125,40 +125,7 @@ Column compared_metric(const StudySettings& study) {
   return metric_column(median_of(study.metric).value_or(study.metric));
 }
 
-}  // namespace
-
-const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
-                             const StudyRow& row) {
-  // Its labels with the reference's value in the axis that has it.
-  std::vector<std::string> labels = row.labels;
-  bool replaced = false;
-  for (const StudyAxis& axis : study.axes) {
-    if (axis.key == kSeedAxis || axis.key == study.spread || axis.key == study.choose) continue;
-    if (std::find(axis.values.begin(), axis.values.end(), study.reference) == axis.values.end()) {
-      continue;
-    }
-    labels[label_index(study, axis.key)] = study.reference;
-    replaced = true;
-  }
-  for (const StudyRow& other : rows) {
-    bool same = replaced;
-    if (replaced) {
-      for (const StudyAxis& axis : study.axes) {
-        if (axis.key == kSeedAxis || axis.key == study.choose) continue;
-        const std::size_t index = label_index(study, axis.key);
-        same &= other.labels[index] == labels[index];
-      }
-    } else {
-      same = !study.reference.empty() && other.title() == study.reference;
-    }
-    if (same) return &other == &row || other.labels == row.labels ? nullptr : &other;
-  }
-  return nullptr;
-}
-
-namespace {
-
-// As the metric is written, with more digits where a difference would be nothing but zeros.
+// The metric's format, with more digits where a difference would be all zeros.
 NumberFormat difference_format(const Column& metric, const std::vector<Comparison>& comparisons) {
   constexpr int kMost = 6;
   NumberFormat format = metric.format;
@@ -176,17 +143,59 @@ NumberFormat difference_format(const Column& metric, const std::vector<Compariso
   return format;
 }
 
+constexpr const char* kLess = "_less_reference";
+constexpr const char* kError = "_less_reference_standard_error";
+constexpr const char* kReach = "_less_reference_reach";  // to either side of a 95 % interval
+
+// The run of the row that has the same seed.
+const RunResult* same_seed(const StudySettings& study, const StudyRow& row, const RunResult& run) {
+  const std::uint64_t seed = run_named(study, run.name).settings.seed;
+  for (const RunResult& other : row.runs) {
+    if (run_named(study, other.name).settings.seed == seed) return &other;
+  }
+  return nullptr;
+}
+
+// Losses pair only on the same targets, which depend on vocabulary, masks and text.
+bool of_same_targets(const LanguageEvaluation& first, const LanguageEvaluation& second) {
+  return first.loss_sums_by_row.size() > 1 && first.targets_by_row == second.targets_by_row &&
+         first.targets_fingerprint != 0 && first.targets_fingerprint == second.targets_fingerprint;
+}
+
 }  // namespace
+
+const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
+                             const StudyRow& row) {
+  // The row's labels, with the reference's value in every axis that has it.
+  const std::vector<StudyAxis> axes = row_axes(study);
+  std::vector<std::string> labels = row.labels;
+  bool replaced = false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const StudyAxis& axis = axes[i];
+    if (axis.key == study.spread || axis.key == study.choose) continue;
+    if (std::ranges::find(axis.values, study.reference) == axis.values.end()) continue;
+    labels[i] = study.reference;
+    replaced = true;
+  }
+  const auto is_reference = [&](const StudyRow& other) {
+    if (!replaced) return !study.reference.empty() && other.title() == study.reference;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i].key != study.choose && other.labels[i] != labels[i]) return false;
+    }
+    return true;
+  };
+  const auto other = std::ranges::find_if(rows, is_reference);
+  if (other != rows.end() && &*other != &row && other->labels != row.labels) return &*other;
+  return nullptr;
+}
 
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = compared_metric(study);
   const std::vector<Comparison> comparisons = comparisons_of(study, rows, metric);
   const NumberFormat format = difference_format(metric, comparisons);
-  constexpr auto kWords = Column::Alignment::left;
-  const std::string other = study.reference.empty() ? "best" : "reference";
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
-  Table table({{.title = "row", .alignment = kWords},
-               {.title = other, .alignment = kWords},
+  Table table({words_column("row"),
+               words_column(study.reference.empty() ? "best" : "reference"),
                {.title = "seeds", .format = {NumberFormat::Style::count}},
                {.title = "difference", .unit = metric.unit, .format = format},
                {.title = "95 % from", .key = "low", .format = format},
@@ -230,16 +239,69 @@ std::string difference_caption(const StudySettings& study, const std::vector<Stu
       "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "
       "is corrected for {} comparison{}",
       count, count == 1 ? "" : "s");
-  if (study.reference.empty()) {
-    return fmt::format(
-        "The {} of each row less that of the best one, seed by seed: {}: all pairs, as which row "
-        "is the best is known only afterwards.",
-        metric.title, tests);
-  }
+  const std::string other =
+      study.reference.empty() ? "the best one" : study.reference + ", which was named beforehand";
   return fmt::format(
-      "The {} of each row less that of {}, which was named beforehand, seed by seed: "
-      "{}.",
-      metric.title, study.reference, tests);
+      "The {} of each row less that of {}, seed by seed: {}{}", metric.title, other, tests,
+      study.reference.empty() ? ": all pairs, as which row is the best is known only afterwards."
+                              : ".");
+}
+
+void add_target_differences(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                            std::vector<StudyRow>& rows) {
+  if (!study.evaluations.of_test()) return;
+  const std::vector<StudyRow> shown = chosen_rows(study, rows);
+  const auto index_of = [&](const StudyRow& row) {
+    const auto found = std::ranges::find(rows, row.labels, &StudyRow::labels);
+    return static_cast<std::size_t>(found - rows.begin());
+  };
+  for (const StudyRow& row : shown) {
+    const StudyRow* const reference = reference_of(study, shown, row);
+    if (reference == nullptr) continue;
+    const std::size_t i = index_of(row);
+    const LengthRow& wanted = lengths[index_of(*reference)];
+    for (RunResult& run : rows[i].runs) {
+      const RunResult* const other = same_seed(study, *reference, run);
+      if (other == nullptr) continue;
+      for (std::size_t c = 0; c < lengths[i].cells.size(); ++c) {
+        const LengthCell& own = lengths[i].cells[c];
+        const auto first = wanted.cells[c].runs.find(other->name);
+        const auto second = own.runs.find(run.name);
+        if (first == wanted.cells[c].runs.end() || second == own.runs.end()) continue;
+        if (!of_same_targets(first->second, second->second)) continue;
+        const PairedLosses paired = compare_losses(first->second, second->second);
+        const std::string name = test_loss_at(own.length, run_named(study, run.name).settings);
+        run.figures[name + kLess] = paired.difference;
+        run.figures[name + kError] = paired.standard_error;
+        run.figures[name + kReach] = paired.interval.high - paired.difference;
+      }
+    }
+  }
+}
+
+Table target_difference_table(const StudySettings& study, const std::vector<StudyRow>& rows) {
+  const Column metric = metric_column(study.metric);
+  Table table({words_column("row of one seed"),
+               words_column("reference"),
+               {.title = "difference", .unit = metric.unit, .format = metric.format},
+               {.title = "95 % from", .key = "low", .format = metric.format},
+               {.title = "to", .key = "high", .format = metric.format}});
+  for (const StudyRow& row : rows) {
+    const std::vector<double> difference = row.figures(study.metric + kLess);
+    const std::vector<double> reach = row.figures(study.metric + kReach);
+    if (row.ranked(study.metric) || difference.size() != 1 || reach.size() != 1) continue;
+    table.add_row({row.title(), study.reference, difference.front(),
+                   difference.front() - reach.front(), difference.front() + reach.front()});
+  }
+  return table;
+}
+
+std::string target_difference_caption(const StudySettings& study) {
+  return fmt::format(
+      "The {} less that of {} with the same seed, target by target. The interval is of the text "
+      "that was "
+      "drawn, not of other trainings: it is no test of the schemes.",
+      metric_column(study.metric).title, study.reference);
 }
 
 }  // namespace roformer

@@ -1,35 +1,51 @@
-// How surely the rows of a study differ from the one that it names as reference, or else from the
-// best one: the differences between runs of the same seed, with Student's 95 % interval of their
-// mean and the p-value of the paired t-test, corrected by Holm's method for how many are compared.
+// How significantly the rows of a study differ from its reference or, without one, from the best
+// row.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/study_table.h"
+#include "experiments/length_report.h"
+#include "experiments/study_rows.h"
 #include "report/table.h"
 
 namespace roformer {
 
-// `rows` as chosen_rows() gives them. A row for each of them that shares at least two seeds with
-// the one that it is compared with: study.reference, or the best of those with the same value of
-// study.spread where there is one. The best is only known afterwards, so that without a reference
-// the correction is for all pairs. No rows for a study without several seeds or, without a
-// reference and study.spread, for a metric of which neither end is better.
+// Differences between runs of the same seed, with Student's 95 % interval of their mean and the
+// p-value of the paired t-test, corrected by Holm's method for the number of comparisons. `rows`
+// are chosen_rows(). Each row that shares at least two seeds with its counterpart has a line; the
+// counterpart is study.reference or, without one, the best row (of those with the same value of
+// study.spread). The best row is only known afterwards, so the correction then covers all pairs.
+// Empty for a study without several seeds, and without reference and spread for a metric with no
+// better end.
 Table difference_table(const StudySettings& study, const std::vector<StudyRow>& rows);
 
-// The row that `row` is compared with by study.reference; nullptr where the study names none, for
-// the reference itself and where it is missing.
+// The row that study.reference names for a comparison with `row`; nullptr where the study names
+// none, for the reference itself and where it is missing.
 const StudyRow* reference_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                              const StudyRow& row);
 
-// How surely two rows differ: the p-value of their pair, corrected where it is in the table.
-// Nothing where they share fewer than two seeds.
+// The p-value of two rows, corrected where their pair is in the table; nothing where they share
+// fewer than two seeds.
 std::optional<double> p_value_of(const StudySettings& study, const std::vector<StudyRow>& rows,
                                  const StudyRow& one, const StudyRow& other);
 
-// What stands below it.
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows);
+
+// Differences on exactly the same targets, between a run and the reference's run of the same seed.
+// Both saw the same text, so the difference is known better than either loss; but it says nothing
+// about other trainings, for which several seeds are needed. In a study whose lengths are of the
+// test set, each run gets figures: the metric's name (test_loss_at) with "_less_reference", in
+// nats, and its "_standard_error" by the rows of text. `lengths` are those of evaluate_lengths()
+// for `rows`; evaluations without losses by row give no figures.
+void add_target_differences(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                            std::vector<StudyRow>& rows);
+
+// The study's metric with the 95 % interval of the text, for the rows of a single seed, which the
+// table of differences cannot show.
+Table target_difference_table(const StudySettings& study, const std::vector<StudyRow>& rows);
+
+std::string target_difference_caption(const StudySettings& study);
 
 }  // namespace roformer

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/directory_lock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -20,12 +21,13 @@
 #include "training/signals.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kProgressInterval = std::chrono::seconds(1);
-// While others are at a job: to look costs time where they are on other machines.
+// Between looks at a job of others, which are slow if those are on other machines.
 constexpr auto kFirstLook = std::chrono::milliseconds(500),
                kLastLook = std::chrono::milliseconds(16'000);
 
@@ -33,7 +35,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Enough of its output for its last line.
+// The end of the output, which holds its last line.
 std::string read_end(const std::filesystem::path& output) {
   constexpr std::size_t kEnd = 64 * 1024;  // bytes
   const MappedFile file(output);
@@ -42,7 +44,7 @@ std::string read_end(const std::filesystem::path& output) {
   return std::string(text.substr(text.size() - std::min(text.size(), kEnd)));
 }
 
-// The last line of its output, without the word that the terminal shows in front of errors.
+// The last line of the job's output, without the prefix of error messages.
 std::string last_words(const Job& job) {
   constexpr std::string_view kError = "error: ";
   std::error_code error;
@@ -82,7 +84,7 @@ class JobRunner {
     while (true) {
       pass_on_signal();
       ask_again();
-      // Claims take time: a signal is looked for before each.
+      // Claims take time, so look for a signal before each.
       while (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
         if (!following_.empty()) {
           start(following_.front(), std::nullopt);
@@ -94,13 +96,13 @@ class JobRunner {
           break;
         }
       }
-      pass_on_signal();  // one that came while runs were claimed
+      pass_on_signal();  // a signal may have come while jobs were claimed
       if (running_.empty() && (held_.empty() || result_.signal != 0)) break;
       std::this_thread::sleep_for(kPollInterval);
       collect();
       show_progress();
     }
-    pass_on_signal();  // one that came behind the last look at them
+    pass_on_signal();  // or after the last look
     line_.clear();
     return std::move(result_);
   }
@@ -112,13 +114,13 @@ class JobRunner {
         : job(std::move(what)), index(number), claim(std::move(held)), process(command) {}
 
     Job job;
-    std::optional<std::size_t> index;  // among jobs_; of one that followed another none
+    std::optional<std::size_t> index;  // in jobs_; none for further jobs
     std::shared_ptr<void> claim;
     Clock::time_point start = Clock::now();
     ChildProcess process;
   };
 
-  // Another process is at it.
+  // Another process does it.
   struct Held {
     Job job;
     std::optional<std::size_t> index;
@@ -127,21 +129,21 @@ class JobRunner {
   const std::vector<Job>& jobs_;
   const JobOptions& options_;
   JobOutcomes result_;
-  std::deque<Job> following_;   // what those that ended have asked for
+  std::deque<Job> following_;   // further jobs that wait
   std::list<Running> running_;  // a process cannot be moved
   std::vector<Held> held_;
-  std::set<std::string> told_;  // of those, by key
+  std::set<std::string> told_;  // keys of held jobs that the log has named
   Clock::time_point asked_ = Clock::now();
   std::chrono::milliseconds interval_ = kFirstLook;
   std::map<std::string, std::size_t> numbers_;  // of the jobs whose turn has come, by key
-  std::size_t all_ = 0;                         // jobs and what they will ask for
+  std::size_t all_ = 0;                         // jobs and their expected followers
   std::vector<double> done_at_start_;
   std::vector<double> done_;  // [jobs]
   Clock::time_point start_ = Clock::now();
   Clock::time_point looked_ = Clock::now();
   StatusLine line_;
 
-  // Jobs are counted as their turn comes, those that others have asked for among them.
+  // Jobs are numbered when their turn comes.
   std::string title(const Job& job) {
     const std::size_t number = numbers_.try_emplace(key_of(job), numbers_.size() + 1).first->second;
     return fmt::format("[{}/{}] {}", options_.finished + number, options_.finished + all_,
@@ -238,11 +240,11 @@ class JobRunner {
     if (Clock::now() - looked_ < kProgressInterval) return;
     looked_ = Clock::now();
     std::vector<std::string> runs;
-    std::string detail;  // of the only one, where there is room for it
+    std::string detail;  // of a single job, on a terminal
     for (const Running& running : running_) {
       const JobProgress progress = running.job.progress();
       std::string& run = runs.emplace_back(title(running.job));
-      if (running.index) {  // what follows another is short
+      if (running.index) {  // further jobs are short
         done_[*running.index] = progress.done;
         run += fmt::format(" ({:.0f} %)", 100 * progress.done);
       }
@@ -258,7 +260,7 @@ class JobRunner {
     line_.show(runs);
   }
 
-  // From what this session has done so far: the jobs of a study are of about the same size.
+  // Extrapolates from this session's work: the jobs of a study are of about the same size.
   std::string time_left() const {
     double done = 0;
     double left = 0;
@@ -279,6 +281,40 @@ const std::string& key_of(const Job& job) {
 
 JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options) {
   return JobRunner(jobs, options).run();
+}
+
+Job shared_job(const StoredWork& work, const InnerPath& claims) {
+  Job job = work.job;
+  job.claim = [is_there = work.is_there, claim = claims / key_of(job)](ChildProcess::Command&) {
+    Claim claimed;
+    try {
+      claim.make_folder();
+      auto lock = std::make_shared<DirectoryLock>(claim);
+      if (!is_there()) claimed.held = std::move(lock);
+    } catch (const DirectoryInUse& problem) {
+      claimed.holder = problem.parts().message;
+    }
+    return claimed;
+  };
+  return job;
+}
+
+StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const InnerPath& claims,
+                               const StoredWorkOptions& options) {
+  StoredWorkOutcome result{.failures = options.failures};
+  std::vector<Job> jobs;
+  for (const StoredWork& piece : work) {
+    if (result.failures.contains(key_of(piece.job)) || piece.is_there()) continue;
+    jobs.push_back(shared_job(piece, claims));
+  }
+  const JobOutcomes ended = run_jobs(
+      jobs, {.parallel = options.parallel, .finished = work.size() - jobs.size(), .wait = true});
+  result.signal = ended.signal;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const JobOutcome& outcome = ended.outcomes[i];
+    if (outcome.end == JobOutcome::End::failed) result.failures[key_of(jobs[i])] = outcome.reason;
+  }
+  return result;
 }
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// Runs the jobs of a study, each a child process, a few at a time, with a line of progress over all
-// of them. It knows nothing of what a job does: trainings today, evaluations just as well.
+// The jobs of a study: child processes, a few at a time, with one line of progress over all of
+// them. A job may train, evaluate or translate; the runner does not know which.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,34 @@
 #include <string>
 #include <vector>
 
+#include "base/inner_path.h"
 #include "experiments/child_process.h"
 
 namespace roformer {
 
-// What a job has come to so far, for the progress line.
+// For the progress line.
 struct JobProgress {
   double done = 0;   // share of its work, in [0, 1]
   std::string text;  // "step 120  loss 5.43"; may be empty
 };
 
-// What came of claiming a job that other processes may do, too.
+// The result of claiming a job that other processes may do, too.
 struct Claim {
-  std::shared_ptr<void> held;  // keeps them off for as long as it lives; null: it is not ours
-  std::string holder;          // where it is not, who is at it, in words; "": it is done
-  bool leaves = false;  // who is at it has no part in this work, and whoever comes next waits
+  std::shared_ptr<void> held;  // excludes others while it lives; null: the claim failed
+  std::string holder;          // if it failed: who has the job, in words; "": the job is done
+  bool leaves = false;         // the holder is about to leave, so wait for it in any case
 };
 
 struct Job {
-  std::string name;      // as people are told
-  std::string key = {};  // of its own, where others may have its name; empty: the name
+  std::string name;      // for people
+  std::string key = {};  // unique, where other jobs may have the same name; empty: the name
   ChildProcess::Command command;
-  std::function<JobProgress()> progress;  // asked once a second while it runs
-  // Asked when its turn comes, where other processes may do the same job; may change the command.
+  std::function<JobProgress()> progress;  // called once a second while it runs
+  // Called when its turn comes, if other processes may do the same job; may change the command.
   std::function<Claim(ChildProcess::Command&)> claim = {};
-  // Asked when it has ended well: further jobs, which go before all that wait. Throws nothing.
+  // Called after success: further jobs, which precede all waiting jobs. Throws nothing.
   std::function<std::vector<Job>()> then = {};
-  std::size_t followers = 0;  // how many that will be, as far as is known, for "3 of 18"
+  std::size_t followers = 0;  // the expected number of further jobs, for "3 of 18"
 };
 
 const std::string& key_of(const Job& job);
@@ -44,30 +45,56 @@ const std::string& key_of(const Job& job);
 struct JobOutcome {
   enum class End {
     good,     // exit code 0
-    stopped,  // left because a signal that was passed on asked it to
+    stopped,  // by a signal that was passed on
     failed,   // any other end
     not_run,  // a signal came before its turn
-    claimed,  // by another process, which is at it or has done it
+    claimed,  // by another process, which does it or has done it
   };
   End end = End::not_run;
-  std::string reason;  // of a failure: how it ended and the last line of its output
+  std::string reason;  // of a failure: exit code or signal, and the last line of the output
 };
 
 struct JobOptions {
   std::int64_t parallel = 1;  // children at a time
   std::size_t finished = 0;   // jobs of the study that were done before, for "3 of 18"
-  bool wait = false;          // for jobs that others are at: done by them, or claimed after all
+  bool wait = false;          // for jobs of others, until they are done or can be claimed
 };
 
 struct JobOutcomes {
   std::vector<JobOutcome> outcomes;             // [jobs]
-  std::map<std::string, JobOutcome> following;  // of the jobs that these asked for, by key
-  int signal = 0;                               // of StopSignals, when one of them came, or 0
+  std::map<std::string, JobOutcome> following;  // of further jobs (Job::then), by key
+  int signal = 0;                               // the first of StopSignals that came, or 0
 };
 
-// The first of the StopSignals is passed on to the children, which save and leave, and starts no
-// further one; at a second SIGINT or SIGTERM this process leaves at once, and its children with it.
-// A job that cannot be claimed or started has failed.
+// The first of the StopSignals is passed on to the children, which save and exit, and no further
+// job starts. A second SIGINT or SIGTERM ends this process and its children at once. A job that
+// cannot be claimed or started has failed.
 JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options);
+
+// Work whose result is a file: evaluations and translations. Existing results are kept, and several
+// processes that share a folder make each result once.
+struct StoredWork {
+  Job job;                         // with a unique key
+  std::function<bool()> is_there;  // whether the complete result exists
+};
+
+// The job, which another process may do instead. Whoever does it holds CLAIMS/KEY.
+Job shared_job(const StoredWork& work, const InnerPath& claims);
+
+using Failures = std::map<std::string, std::string>;  // how jobs failed, by their keys
+
+struct StoredWorkOutcome {
+  Failures failures;  // the earlier ones included
+  int signal = 0;     // that stopped the work
+};
+
+struct StoredWorkOptions {
+  std::int64_t parallel = 1;
+  Failures failures = {};  // of this command; such jobs are not tried again
+};
+
+// Makes what is missing, and waits for what other processes make.
+StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const InnerPath& claims,
+                               const StoredWorkOptions& options);
 
 }  // namespace roformer

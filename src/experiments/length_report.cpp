@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <set>
 
+#include "experiments/declaration/study_metrics.h"
+#include "experiments/study_table.h"
 #include "metrics/statistics.h"
-#include "runs/evaluation_report.h"
+#include "tasks/language/evaluation_report.h"
 
 namespace roformer {
 namespace {
@@ -16,15 +18,6 @@ std::vector<double> losses(const LengthCell& cell) {
   std::vector<double> result;
   for (const auto& [name, run] : cell.runs) result.push_back(run.loss);
   return result;
-}
-
-Cell loss_cell(const LengthCell& cell) {
-  const std::vector<double> values = losses(cell);
-  if (values.empty()) return std::monostate{};
-  if (values.size() == 1) return values.front();
-  return MeanAndDeviation{.mean = mean(values),
-                          .deviation = sample_standard_deviation(values),
-                          .count = static_cast<std::int64_t>(values.size())};
 }
 
 Series loss_over_lengths(const LengthRow& row) {
@@ -37,7 +30,7 @@ Series loss_over_lengths(const LengthRow& row) {
   return line;
 }
 
-// Of the first run at the longest length that has figures.
+// The first run's losses at the longest length that has figures.
 Series loss_over_positions(const LengthRow& row) {
   const LengthCell* longest = nullptr;
   for (const LengthCell& cell : row.cells) {
@@ -48,7 +41,7 @@ Series loss_over_positions(const LengthRow& row) {
   return losses_over_positions(longest->runs.begin()->second, row.title);
 }
 
-// "256 (2x)", "141 (1.1x)", "1024 (128x)": three digits of the share, or all before the point.
+// "256 (2x)", "141 (1.1x)", "1024 (128x)": three digits of the multiple, or all before the point.
 std::string length_title(std::int64_t length, std::optional<std::int64_t> training_length) {
   if (!training_length) return std::to_string(length);
   const double share = static_cast<double>(length) / static_cast<double>(*training_length);
@@ -56,27 +49,35 @@ std::string length_title(std::int64_t length, std::optional<std::int64_t> traini
                      : fmt::format("{} ({:.0f}x)", length, share);
 }
 
-void add_lines(LineChart& chart, const std::vector<LengthRow>& rows,
-               const std::function<bool(const LengthRow&)>& shown,
-               const std::function<Series(const LengthRow&)>& line_of) {
-  for (const LengthRow& row : rows) {
-    if (!shown(row)) continue;
-    Series line = line_of(row);
-    if (!line.x.empty()) chart.series.push_back(std::move(line));
+}  // namespace
+
+void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
+                      std::vector<StudyRow>& rows) {
+  if (!study.evaluations.of_test()) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const LengthCell& cell : lengths[i].cells) {
+      for (RunResult& result : rows[i].runs) {
+        const auto evaluated = cell.runs.find(result.name);
+        if (evaluated == cell.runs.end()) continue;
+        const std::string name = test_loss_at(cell.length, run_named(study, result.name).settings);
+        const auto add = [&](const std::string& figure, double value) {
+          if (std::isfinite(value)) result.figures[figure] = value;
+        };
+        add(name, evaluated->second.loss);
+        add(name + "_standard_error", evaluated->second.standard_error);
+      }
+    }
   }
 }
 
-}  // namespace
-
 Table length_table(const std::vector<LengthRow>& rows,
                    std::optional<std::int64_t> training_length) {
-  // Losses of several vocabularies are losses of different things: none of them is the lowest.
+  // Losses of several vocabularies cannot be compared, so none of them is the lowest.
   std::set<std::string> vocabularies;
-  for (const LengthRow& row : rows) {
-    if (!row.vocabulary.empty()) vocabularies.insert(row.vocabulary);
-  }
+  for (const LengthRow& row : rows) vocabularies.insert(row.vocabulary);
+  vocabularies.erase("");
   const auto best = vocabularies.size() > 1 ? Column::Best::none : Column::Best::lowest;
-  std::vector<Column> columns{{.title = "model", .alignment = Column::Alignment::left}};
+  std::vector<Column> columns{words_column("model")};
   for (const LengthCell& cell : rows.front().cells) {
     columns.push_back({.title = length_title(cell.length, training_length),
                        .key = fmt::format("loss_{}", cell.length),
@@ -88,8 +89,9 @@ Table length_table(const std::vector<LengthRow>& rows,
     std::vector<Cell> cells{row.title};
     for (const LengthCell& cell : row.cells) {
       const Column& column = table.columns()[cells.size()];
-      // A mean of those that came through is never the best.
-      cells.push_back(row.whole ? loss_cell(cell) : as_words(loss_cell(cell), column));
+      // A mean over some of the seeds is never the best.
+      cells.push_back(row.whole ? mean_cell(losses(cell))
+                                : as_words(mean_cell(losses(cell)), column));
     }
     table.add_row(std::move(cells));
   }
@@ -97,21 +99,19 @@ Table length_table(const std::vector<LengthRow>& rows,
 }
 
 Table missing_lengths(const std::vector<LengthRow>& rows) {
-  Table table({{.title = "without loss", .alignment = Column::Alignment::left},
-               {.title = "lengths", .alignment = Column::Alignment::left},
-               {.title = "why", .alignment = Column::Alignment::left}});
+  Table table({words_column("without loss"), words_column("lengths"), words_column("why")});
   for (const LengthRow& row : rows) {
     std::vector<std::pair<std::string, std::string>> reasons;  // reason, lengths
     for (const LengthCell& cell : row.cells) {
       if (cell.reason.empty()) continue;
-      auto same = std::find_if(reasons.begin(), reasons.end(),
-                               [&](const auto& other) { return other.first == cell.reason; });
-      if (same == reasons.end()) same = reasons.insert(reasons.end(), {cell.reason, ""});
+      const auto shares_reason = [&](const LengthCell& other) {
+        return other.reason == cell.reason;
+      };
+      auto same =
+          std::ranges::find(reasons, cell.reason, [](const auto& one) { return one.first; });
+      if (same == reasons.end()) same = reasons.insert(same, {cell.reason, ""});
       same->second += (same->second.empty() ? "" : ", ") + std::to_string(cell.length);
-      if (std::all_of(row.cells.begin(), row.cells.end(),
-                      [&](const LengthCell& other) { return other.reason == cell.reason; })) {
-        same->second = "all";
-      }
+      if (std::ranges::all_of(row.cells, shares_reason)) same->second = "all";
     }
     for (const auto& [reason, lengths] : reasons) table.add_row({row.title, lengths, reason});
   }
@@ -133,51 +133,53 @@ std::string weights_sentence(const std::vector<LengthRow>& rows) {
 
 std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
                                      std::optional<std::int64_t> training_length) {
+  std::vector<ReferenceLine> trained;
+  if (training_length) {
+    trained.push_back({.value = static_cast<double>(*training_length), .label = "trained length"});
+  }
+  const auto has_seeds = [](const LengthCell& cell) { return cell.runs.size() > 1; };
   std::vector<LineChart> charts;
-  const auto add = [&](const std::string& whose,
-                       const std::function<bool(const LengthRow&)>& shown) {
-    std::vector<ReferenceLine> trained;
-    if (training_length) {
-      trained.push_back(
-          {.value = static_cast<double>(*training_length), .label = "trained length"});
+  const auto add = [&](const std::string& whose, const auto& shown) {
+    std::vector<Series> over_lengths, over_positions;
+    bool several = false;
+    for (const LengthRow& row : rows) {
+      if (!shown(row)) continue;
+      several |= std::ranges::any_of(row.cells, has_seeds);
+      over_lengths.push_back(loss_over_lengths(row));
+      over_positions.push_back(loss_over_positions(row));
     }
-    const bool several = std::ranges::any_of(rows, [&](const LengthRow& row) {
-      return shown(row) && std::ranges::any_of(row.cells, [](const LengthCell& cell) {
-               return cell.runs.size() > 1;
-             });
-    });
-    LineChart by_length{
-        .title = "Loss against length: " + whose,
-        .subtitle = several ? "Means over the seeds; same held-out text for all"
-                            : "Same held-out text for all",
-        .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
-        .y = {.title = "loss", .unit = "nats"},
-        .references = trained};
+    for (auto* const lines : {&over_lengths, &over_positions}) {
+      std::erase_if(*lines, [](const Series& line) { return line.x.empty(); });
+    }
+    if (over_lengths.empty()) return;
+    LineChart& by_length = charts.emplace_back(
+        LineChart{.title = "Loss against length: " + whose,
+                  .subtitle = several ? "Means over the seeds; same held-out text for all"
+                                      : "Same held-out text for all",
+                  .x = {.title = "length", .unit = "tokens", .scale = Axis::Scale::logarithmic},
+                  .y = {.title = "loss", .unit = "nats"},
+                  .series = std::move(over_lengths),
+                  .references = trained});
     for (const LengthCell& cell : rows.front().cells) {
-      // Labels of lengths that are near each other would lie on each other.
+      // Labels of lengths that are near each other would overlap.
       const auto length = static_cast<double>(cell.length);
-      const std::vector<double>& ticks = by_length.x.ticks;
-      if (ticks.empty() || length >= 1.3 * ticks.back()) by_length.x.ticks.push_back(length);
+      std::vector<double>& ticks = by_length.x.ticks;
+      if (ticks.empty() || length >= 1.3 * ticks.back()) ticks.push_back(length);
     }
-    add_lines(by_length, rows, shown, loss_over_lengths);
-    LineChart by_position{.title = "Loss at each position of the longest text: " + whose,
-                          .subtitle = several ? "Means over neighbouring positions, of the first "
-                                                "seed of each row"
-                                              : "Means over neighbouring positions",
-                          .x = {.title = "position"},
-                          .y = {.title = "loss", .unit = "nats"},
-                          .references = trained,
-                          .markers = LineChart::Markers::never};
-    add_lines(by_position, rows, shown, loss_over_positions);
-    if (by_length.series.empty()) return;
-    charts.push_back(std::move(by_length));
-    charts.push_back(std::move(by_position));
+    charts.push_back({.title = "Loss at each position of the longest text: " + whose,
+                      .subtitle = several ? "Means over neighbouring positions, of the first seed "
+                                            "of each row"
+                                          : "Means over neighbouring positions",
+                      .x = {.title = "position"},
+                      .y = {.title = "loss", .unit = "nats"},
+                      .series = std::move(over_positions),
+                      .references = trained,
+                      .markers = LineChart::Markers::never});
   };
   add("as trained", [](const LengthRow& row) { return row.variant.empty(); });
   std::vector<std::string> varied;
   for (const LengthRow& row : rows) {
-    const bool known = std::find(varied.begin(), varied.end(), row.scheme) != varied.end();
-    if (!row.variant.empty() && !known) varied.push_back(row.scheme);
+    if (!row.variant.empty()) add_once(varied, row.scheme);
   }
   for (const std::string& scheme : varied) {
     add(scheme + " with options of inference",

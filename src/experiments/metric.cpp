@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "config/task_facts.h"
 #include "experiments/declaration/study_metrics.h"
+#include "tasks/evaluation.h"
 
 namespace roformer {
 namespace {
@@ -55,17 +55,6 @@ const std::vector<Column>& run_metrics() {
   return metrics;
 }
 
-Column column_of(const std::string& name, const FoundMetric& found) {
-  const MetricFacts& metric = *found.facts;
-  std::string title = std::string(metric.title) + found.at;
-  std::ranges::replace(title, '_', ' ');
-  return {.title = title,
-          .key = name,
-          .unit = std::string(metric.unit),
-          .format = {metric.is_share() ? Style::percent : Style::fixed, metric.digits},
-          .best = metric.higher_is_better ? Best::highest : Best::lowest};
-}
-
 }  // namespace
 
 Column metric_column(const std::string& name) {
@@ -81,16 +70,9 @@ Column metric_column(const std::string& name) {
     column.key = name;
     return column;
   }
-  if (name.starts_with(kAveraged)) {
-    Column column = metric_column(name.substr(kAveraged.size()));
-    column.title += ", averaged weights";
-    column.key = name;
-    return column;
-  }
   for (const Column& metric : run_metrics()) {
     if (metric.key == name) return metric;
   }
-  if (const std::optional<FoundMetric> found = find_metric(name)) return column_of(name, *found);
   constexpr std::string_view kTestLength = "test_loss_at_length_";
   if (name.starts_with(kTestLength)) {
     return {.title = "test loss at " + name.substr(kTestLength.size()),
@@ -98,13 +80,7 @@ Column metric_column(const std::string& name) {
             .format = {Style::fixed, 3},
             .best = Best::lowest};
   }
-  std::string title = name;
-  std::replace(title.begin(), title.end(), '_', ' ');
-  const bool loss = name.find("loss") != std::string::npos;
-  return {.title = title,
-          .key = name,
-          .format = {Style::fixed, 3},
-          .best = loss ? Best::lowest : Best::highest};
+  return figure_column(name);
 }
 
 }  // namespace roformer

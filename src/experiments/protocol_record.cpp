@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/position_facts.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -16,10 +17,9 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 TaskKind task_of(const std::string& word, const std::string& file) {
-  const auto& words = Words<TaskKind>::texts;
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end()) throw_failure(file, "is of the task \"" + word + "\", not known here");
-  return static_cast<TaskKind>(found - words.begin());
+  const TaskFacts* const task = find_task(word);
+  if (task == nullptr) throw_failure(file, "is of the task \"" + word + "\", not known here");
+  return task->task;
 }
 
 // All but its values.

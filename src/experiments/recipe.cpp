@@ -8,7 +8,7 @@
 
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "experiments/data_facts.h"
+#include "experiments/run_result.h"
 
 namespace roformer {
 namespace {

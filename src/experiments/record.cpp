@@ -14,11 +14,10 @@
 #include "base/json.h"
 #include "config/schema.h"
 #include "experiments/protocol_record.h"
-#include "experiments/run_facts.h"
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
-#include "experiments/study_charts.h"
-#include "experiments/study_tables.h"
+#include "experiments/study_results.h"
+#include "experiments/study_rows.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

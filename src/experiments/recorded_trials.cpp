@@ -8,9 +8,9 @@
 
 #include "base/few_of.h"
 #include "base/log.h"
-#include "experiments/data_facts.h"
 #include "experiments/protocol_record.h"
 #include "experiments/record.h"
+#include "experiments/run_result.h"
 
 namespace roformer {
 namespace {

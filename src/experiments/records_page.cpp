@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,19 +14,132 @@
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/difference_table.h"
 #include "experiments/length_report.h"
-#include "experiments/merged_records.h"
-#include "experiments/provenance.h"
 #include "experiments/record.h"
-#include "experiments/run_facts.h"
+#include "experiments/run_result.h"
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
-#include "experiments/study_charts.h"
-#include "experiments/target_differences.h"
+#include "experiments/study_results.h"
+#include "experiments/study_rows.h"
+#include "experiments/study_table.h"
 #include "report/html.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
+
+using Run = ProtocolRecord::Run;
+
+// Puts the runs of one protocol together.
+class Merger {
+ public:
+  explicit Merger(const ProtocolRecord& first) : first_(first) {
+    merged_.protocol = first.protocol;
+    merged_.task = first.task;
+    merged_.study = first.study;
+    merged_.lengths = first.lengths;
+    for (StudyAxis& axis : merged_.study.axes) axis.values.clear();
+  }
+
+  // Adds the record's finished runs, or the others. Finished runs of all records come first,
+  // because one record may have finished what another has not.
+  void add(const ProtocolRecord& record, bool finished) {
+    for (const Run& run : record.runs) {
+      if (run.result.finished() != finished) continue;
+      const Place place = place_of(record, run);
+      std::string reason = reason_against(record, run, place);
+      if (!finished && taken_.contains(place.name)) {
+        // A later attempt succeeded. A divergence is a result all the same.
+        if (run.result.state != RunResult::State::diverged) continue;
+        reason = "diverged: " + run.result.remark + "; another record has it finished";
+      }
+      if (reason.empty()) {
+        take(record, run, place);
+      } else {
+        merged_.apart.push_back({.name = run.result.name, .file = record.file, .reason = reason});
+      }
+    }
+  }
+
+  MergedTable take_table() {
+    merged_.rows = study_rows(merged_.study, results_);
+    return std::move(merged_);
+  }
+
+ private:
+  // Where a run belongs in the table.
+  struct Place {
+    std::vector<std::string> values;  // marked with the run's machine where that is another one
+    std::string row;                  // as StudyRow::title()
+    std::string name;                 // "rope, seed 1"
+  };
+
+  const ProtocolRecord& first_;
+  MergedTable merged_;
+  std::vector<RunResult> results_;
+  std::optional<Run> base_;                   // the first run that was taken
+  std::map<std::string, KeyTexts> options_;   // of each row
+  std::map<std::string, std::string> taken_;  // the records of the runs, by Place::name
+
+  Place place_of(const ProtocolRecord& record, const Run& run) const {
+    Place place{.values = run.settings.values};
+    const std::string machine = machine_of(run.result);  // "" for a run that was never begun
+    const bool elsewhere = base_ && !machine.empty() && !same_machine(run.result, base_->result);
+    StudyRow row;
+    for (std::size_t axis = 0; axis < place.values.size(); ++axis) {
+      if (record.study.axes[axis].key == kSeedAxis) continue;
+      if (elsewhere && row.labels.empty()) place.values[axis] += fmt::format(" [{}]", machine);
+      row.labels.push_back(place.values[axis]);
+    }
+    place.row = row.title();
+    place.name = fmt::format("{}, seed {}", place.row, run.settings.settings.seed);
+    return place;
+  }
+
+  // Why the run does not belong into the table; "" where it does.
+  std::string reason_against(const ProtocolRecord& record, const Run& run,
+                             const Place& place) const {
+    std::vector<std::string> reasons;
+    if (record.study.version != first_.study.version) {
+      reasons.push_back(
+          fmt::format("protocol version {}, here {}", record.study.version, first_.study.version));
+    }
+    // A run that could not be begun has no data either.
+    if (base_ && (run.result.finished() || run.result.record.is_object())) {
+      reasons.push_back(data_differences_text(recorded_data(run.result.record),
+                                              recorded_data(base_->result.record)));
+    }
+    reasons.push_back(key_differences(record.recipe, first_.recipe));
+    if (!std::ranges::equal(record.study.axes, first_.study.axes, {}, &StudyAxis::key,
+                            &StudyAxis::key)) {
+      reasons.push_back("other axes");
+    }
+    std::erase(reasons, "");
+    if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, "; "));
+    if (const auto known = options_.find(place.row); known != options_.end()) {
+      const std::string options = key_differences(run.options, known->second);
+      if (!options.empty()) return "another " + place.row + ": " + options;
+    }
+    const auto made = taken_.find(place.name);
+    return made == taken_.end() ? "" : "is in " + made->second + ", too, and counted once";
+  }
+
+  void take(const ProtocolRecord& record, const Run& run, const Place& place) {
+    if (!base_) {
+      base_ = run;
+      merged_.machine = machine_of(run.result);
+    }
+    options_[place.row] = run.options;
+    taken_[place.name] = record.file;
+    merged_.families[place.row] = run.family;
+    for (std::size_t axis = 0; axis < place.values.size(); ++axis) {
+      add_once(merged_.study.axes[axis].values, place.values[axis]);
+    }
+    StudyRun& settings = merged_.study.runs.emplace_back(run.settings);
+    RunResult& result = results_.emplace_back(run.result);
+    result.name = settings.name = place.name;
+    result.values = settings.values = place.values;
+  }
+};
 
 using nlohmann::json;
 
@@ -59,18 +173,12 @@ std::string task_title(const std::string& word) {
   return word;
 }
 
-StudySettings with_metric(const StudySettings& study, const std::string& metric) {
-  StudySettings other = study;
-  other.metric = metric;
-  return other;
-}
-
 std::string length_words(std::int64_t length, std::int64_t trained) {
   return fmt::format("{} ({}x)", length,
                      static_cast<double>(length) / static_cast<double>(trained));
 }
 
-// The rows' losses as evaluations at the lengths, for the charts of those.
+// The rows' test losses as evaluations at the lengths, for their charts.
 std::vector<LengthRow> length_rows(const MergedTable& merged) {
   std::vector<LengthRow> rows;
   for (const StudyRow& row : merged.rows) {
@@ -108,7 +216,8 @@ void add_length_chart(HtmlReport& report, const MergedTable& merged) {
 // The metric's dots and its differences from the reference.
 void add_metric(HtmlReport& report, const MergedTable& merged, const std::string& metric,
                 const std::string& title) {
-  const StudySettings study = with_metric(merged.study, metric);
+  StudySettings study = merged.study;
+  study.metric = metric;
   const std::vector<StudyRow>& rows = merged.rows;  // as in the table, for all lengths
   for (NamedChart& one : study_charts(study, {.rows = rows})) {
     if (one.name != "figures") continue;
@@ -131,9 +240,8 @@ std::string table_caption(const MergedTable& merged) {
       "Mean ± standard deviation where there are several seeds, which have a rank by their means; "
       "a "
       "row of one seed has none, and stands below in the order of its record.";
-  const bool elsewhere =
-      std::any_of(merged.rows.begin(), merged.rows.end(),
-                  [](const StudyRow& row) { return row.title().find('[') != std::string::npos; });
+  const bool elsewhere = std::ranges::any_of(
+      merged.rows, [](const StudyRow& row) { return row.title().find('[') != std::string::npos; });
   if (!merged.machine.empty()) {
     text += fmt::format(
         " Made on: {}{}. Times and memory compare on one machine only, and times only "
@@ -169,12 +277,12 @@ void add_protocol(HtmlReport& report, const MergedTable& merged) {
   report.end_part();
 }
 
-// Of the tables and charts that a record stores, those that a page of its own would show.
+// Shows the record's tables of these names.
 void add_stored(HtmlReport& report, const std::string& file, const json& document,
                 const std::vector<std::string>& names) {
   for (const json& entry : document.value("tables", json::array())) {
     const std::string name = entry.is_object() ? entry.value("name", "") : "";
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    if (std::ranges::find(names, name) == names.end()) continue;
     report.table(read_stored_table(entry, file), fmt::format("`{}`, {}", file, name));
   }
 }
@@ -189,10 +297,7 @@ void add_other_record(HtmlReport& report, const std::string& file, const json& d
 }
 
 Table records_table(const ReadRecords& records) {
-  constexpr auto kWords = Column::Alignment::left;
-  Table table({{.title = "record", .alignment = kWords},
-               {.title = "program", .alignment = kWords},
-               {.title = "command", .alignment = kWords}});
+  Table table({words_column("record"), words_column("program"), words_column("command")});
   for (const auto& [file, document] : records.documents) {
     const json program = document.value("program", json::object());
     table.add_row(
@@ -203,6 +308,29 @@ Table records_table(const ReadRecords& records) {
 }
 
 }  // namespace
+
+std::vector<MergedTable> merge_records(const std::vector<ProtocolRecord>& records) {
+  std::vector<std::string> protocols;
+  for (const ProtocolRecord& record : records) add_once(protocols, record.protocol);
+  std::vector<MergedTable> result;
+  for (const std::string& protocol : protocols) {
+    const auto first = std::ranges::find(records, protocol, &ProtocolRecord::protocol);
+    Merger merger(*first);
+    for (const bool finished : {true, false}) {
+      for (const ProtocolRecord& record : records) {
+        if (record.protocol == protocol) merger.add(record, finished);
+      }
+    }
+    result.push_back(merger.take_table());
+  }
+  return result;
+}
+
+Table apart_table(const MergedTable& merged) {
+  Table table({words_column("does not compare"), words_column("record"), words_column("why")});
+  for (const ApartRun& run : merged.apart) table.add_row({run.name, run.file, run.reason});
+  return table;
+}
 
 std::string records_page(const std::vector<fs::path>& files, const Origin& origin) {
   const ReadRecords records = read_records(files);

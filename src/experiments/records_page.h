@@ -1,29 +1,57 @@
-// Records of studies as one static page: a protocol's rows of all records in one table with the
-// charts of every length, what does not compare, and where everything comes from; records of other
-// studies (of probes, say) with their own tables and charts below. It needs neither the studies'
-// files nor runs.
+// Several records of studies, read without the studies' files or runs: rows of one protocol in one
+// table, and a static page of all records. Rows are comparable where their records name the same
+// version, data and recipe and, for one row, the same options of its scheme; other runs are listed
+// with the reason. A row that another machine made is marked with it.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/origin.h"
-#include "experiments/study_table.h"
+#include "experiments/protocol_record.h"
+#include "experiments/study_rows.h"
 #include "report/table.h"
 
 namespace roformer {
 
-// HTML without anything beside it. Throws Error (failure) for what is no record.
+// A run that is not comparable.
+struct ApartRun {
+  std::string name;
+  std::string file;    // of its record
+  std::string reason;  // "protocol version 2, here 1"
+};
+
+struct MergedTable {
+  std::string protocol;  // "leaderboard"
+  std::string task;      // "mlm"
+  std::string machine;   // of the rows without a mark
+  StudySettings study;   // its tables and charts show the rows
+  std::vector<StudyRow> rows;
+  std::vector<std::int64_t> lengths;            // of the test losses
+  std::map<std::string, std::string> families;  // by a row's title
+  std::vector<ApartRun> apart;
+};
+
+// One table for each protocol, in the order of the records. The first run of the first record fixes
+// the table's version, data, recipe and machine.
+std::vector<MergedTable> merge_records(const std::vector<ProtocolRecord>& records);
+
+// The runs that are not comparable: run, record, reason.
+Table apart_table(const MergedTable& merged);
+
+// One static HTML page: each protocol's rows in one table with the charts of every length, the runs
+// that are not comparable, other studies with their own tables and charts, and the origin of all.
+// Throws Error (failure) for what is no record.
 std::string records_page(const std::vector<std::filesystem::path>& records, const Origin& origin);
 
 struct TitledTable {
-  std::string name;  // "results", "differences" or "apart"
-  std::string
-      title;  // "leaderboard version 1, a masked language model: what compares with nothing"
+  std::string name;   // "results", "differences" or "apart"
+  std::string title;  // "leaderboard version 1, a masked language model: differences"
   Table table;
 };
-// The same rows as text: of each protocol its table, the differences and what does not compare.
+// The same rows as tables: for each protocol the results, the differences, the runs apart.
 std::vector<TitledTable> merged_tables(const std::vector<std::filesystem::path>& records,
                                        TableUse use = TableUse::document);
 

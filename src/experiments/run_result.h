@@ -1,10 +1,14 @@
-// What a table and a report know of one run of a study, whatever kind of run it was.
+// The result of one run of a study, whatever its task: figures, curves and, from its run.json, the
+// machine and the data. Runs are compared, kept and merged only where their data agree.
 #pragma once
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "config/settings.h"
 
 namespace roformer {
 
@@ -16,33 +20,54 @@ struct CurvePoint {
 struct RunResult {
   enum class State {
     finished,
-    not_finished,  // not begun, or stopped on its way
-    failed,        // killed, or for want of something: another attempt may go on
-    diverged,      // its settings' doing: another attempt would end there, too
-    refused,       // its settings contradict themselves
+    not_finished,  // not begun, or interrupted
+    failed,        // killed, or the environment failed: another attempt may succeed
+    diverged,      // because of its settings: another attempt would diverge, too
+    refused,       // its settings contradict each other
   };
 
   std::string name;                 // "rope-seed1"
-  std::vector<std::string> values;  // one of each axis of the study
+  std::vector<std::string> values;  // one for each axis of the study
   State state = State::not_finished;
   std::string remark;                                     // why it failed or was refused
   std::map<std::string, double> figures;                  // by the name of the metric
   std::map<std::string, std::vector<CurvePoint>> curves;  // metrics over the steps
-  nlohmann::json record;                                  // the run's run.json, null without
+  nlohmann::json record;                                  // the run's run.json; null: none
+
+  bool finished() const { return state == State::finished; }
+  // A figure of a finished run; nothing where the run is not finished or lacks it.
+  std::optional<double> figure(const std::string& metric) const;
 };
 
-// What the times of a run depend on, as its record tells it: "AMD EPYC, 2 cores, threads 1"; with a
-// GPU or several processes where they were. "" where that is not known.
+// The value at a JSON pointer of a run.json as text, "" where it has none.
+std::string recorded_text(const nlohmann::json& record, const std::string& pointer);
+
+// The machine on which the run's times were measured: "AMD EPYC, 2 cores, threads 1", with a GPU or
+// several processes where they were used. "" where the record does not say.
 std::string machine_of(const RunResult& run);
-// As far as the records tell: those of before name no model of the processor. The same of texts
-// that hold processor_name().
+// Older records name no model of the processor; such a text equals one that adds a model. The texts
+// hold processor_name().
 bool same_machine(const RunResult& a, const RunResult& b);
 bool same_processor(const std::string& one, const std::string& other);
 
 // "finished", "not finished", "failed", "diverged", "cannot be run".
 std::string state_word(RunResult::State state);
 
-// The fingerprint of the data in a run's record; "" where it has none.
-std::string data_fingerprint(const nlohmann::json& record);
+// The "data" of a run.json; null where it has none.
+nlohmann::json recorded_data(const nlohmann::json& record);
+
+struct DataDifference {
+  std::string title;       // "tokenizer of the data"
+  std::string one, other;  // as messages show it
+};
+
+// Null stands for unknown data. A fact that only one side has is no difference, since programs of
+// other versions wrote other facts; a missing list counts as an empty one.
+std::vector<DataDifference> data_differences(const nlohmann::json& one,
+                                             const nlohmann::json& other);
+
+// The facts of the settings' data as they are on disk now (tasks/data_record.h), and of the model
+// that the training starts from. Null where they cannot be read: a training may outlive its data.
+nlohmann::json data_today(const Settings& settings);
 
 }  // namespace roformer

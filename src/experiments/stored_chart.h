@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "experiments/study_charts.h"
+#include "experiments/study_results.h"
 
 namespace roformer {
 

@@ -1,60 +1,134 @@
-// What tables and charts that are stored as JSON have in common: numbers that JSON lacks, number
-// formats, and a reader that refuses what was not written by their writers.
+// Tables and charts as JSON, written and read by one description of each struct:
+//
+//   template <class Stored, class Value>
+//   void describe(Stored& stored, Value& axis) {
+//     stored.field("title", axis.title);
+//   }
+//
+// StoredWriter makes the object, StoredReader refuses what StoredWriter did not write.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "report/number.h"
 
 namespace roformer {
 
-// Words for the values of an enumeration.
-template <typename Value, std::size_t kCount>
-using StoredWords = std::array<std::pair<const char*, Value>, kCount>;
-
-template <typename Value, std::size_t kCount>
-const char* word_of(const StoredWords<Value, kCount>& words, Value value) {
-  for (const auto& [word, meaning] : words) {
-    if (meaning == value) return word;
-  }
-  ROFORMER_ASSERT(!"a value with a word");
-  return "";
-}
-
-// JSON has no infinities and no NaN; they are words.
+// JSON has no infinities and no NaN; they are the words "inf", "-inf" and "nan".
 nlohmann::ordered_json number_json(double value);
-nlohmann::ordered_json format_json(const NumberFormat& format);
+double number_of(const JsonFields& fields, const std::string& name);
+
+class StoredWriter {
+ public:
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+
+  void field(const char* name, const std::string& value) { object[name] = value; }
+  void field(const char* name, bool value) { object[name] = value; }
+  void field(const char* name, double value) { object[name] = number_json(value); }
+  void field(const char* name, const std::optional<double>& value) {
+    object[name] = value ? number_json(*value) : nlohmann::ordered_json(nullptr);
+  }
+  void field(const char* name, const std::vector<double>& values) {
+    object[name] = nlohmann::ordered_json::array();
+    for (const double value : values) object[name].push_back(number_json(value));
+  }
+  template <class Integer>
+  void integer(const char* name, Integer value, std::int64_t, std::int64_t) {
+    object[name] = static_cast<std::int64_t>(value);
+  }
+  template <class Choice>
+  void word(const char* name, Choice value, FieldWords<Choice> words) {
+    for (const auto& [word, choice] : words) {
+      if (choice == value) object[name] = word;
+    }
+    ROFORMER_ASSERT(object.contains(name));
+  }
+  template <class Choice>
+  void flag(const char* name, Choice value, Choice, Choice if_true) {
+    object[name] = value == if_true;
+  }
+  template <class Value, class Describe>
+  void map(const char* name, const Value& value, Describe describe) {
+    StoredWriter inner;
+    describe(inner, value);
+    object[name] = std::move(inner.object);
+  }
+  template <class Value, class Describe>
+  void list(const char* name, const std::vector<Value>& values, Describe describe) {
+    object[name] = nlohmann::ordered_json::array();
+    for (const Value& value : values) {
+      StoredWriter inner;
+      describe(inner, value);
+      object[name].push_back(std::move(inner.object));
+    }
+  }
+  void kind(const char* word) { object["kind"] = word; }
+  void require(bool, const char*, const char*) {}
+};
 
 class StoredReader {
- protected:
-  // `what` it reads, "table"; `file` is named in every refusal.
-  StoredReader(const std::string& file, const char* what) : file_(file), what_(what) {}
+ public:
+  explicit StoredReader(JsonFields fields) : fields_(std::move(fields)) {}
 
-  [[noreturn]] void refuse(const std::string& wanted, const nlohmann::json& got) const;
-  const nlohmann::json& field(const nlohmann::json& object, const char* name) const;
-  const nlohmann::json& list(const nlohmann::json& value, const char* what) const;
-  std::string text(const nlohmann::json& value) const;
-  std::int64_t integer(const nlohmann::json& value, std::int64_t least, std::int64_t most) const;
-  double number(const nlohmann::json& value) const;
-  NumberFormat format(const nlohmann::json& value) const;
-  [[noreturn]] void refuse_word(const char* example, const nlohmann::json& got) const;
-
-  template <typename Value, std::size_t kCount>
-  Value one_of(const StoredWords<Value, kCount>& words, const nlohmann::json& value) const {
-    for (const auto& [word, meaning] : words) {
-      if (value == word) return meaning;
+  void field(const char* name, std::string& value) { value = fields_.text(name); }
+  void field(const char* name, bool& value) { value = fields_.flag(name); }
+  void field(const char* name, double& value) { value = number_of(fields_, name); }
+  void field(const char* name, std::optional<double>& value) {
+    value = fields_.any(name).is_null() ? std::nullopt : std::optional(number_of(fields_, name));
+  }
+  void field(const char* name, std::vector<double>& values);
+  template <class Integer>
+  void integer(const char* name, Integer& value, std::int64_t least, std::int64_t most) {
+    value = static_cast<Integer>(
+        fields_.count(name, between(static_cast<double>(least), static_cast<double>(most))));
+  }
+  template <class Choice>
+  void word(const char* name, Choice& value, FieldWords<Choice> words) {
+    value = fields_.word(name, words);
+  }
+  template <class Choice>
+  void flag(const char* name, Choice& value, Choice if_false, Choice if_true) {
+    value = fields_.flag(name) ? if_true : if_false;
+  }
+  template <class Value, class Describe>
+  void map(const char* name, Value& value, Describe describe) {
+    StoredReader inner(fields_.object(name));
+    describe(inner, value);
+  }
+  template <class Value, class Describe>
+  void list(const char* name, std::vector<Value>& values, Describe describe) {
+    for (const JsonFields& item : fields_.objects(name)) {
+      StoredReader inner(item);
+      describe(inner, values.emplace_back());
     }
-    refuse_word(words.front().first, value);
+  }
+  void kind(const char*) {}  // by which the reader was chosen
+  // Refuses the field unless the condition holds for the values read so far.
+  void require(bool holds, const char* name, const char* wanted) {
+    if (!holds) fields_.refuse(name, wanted);
   }
 
  private:
-  const std::string& file_;
-  const char* what_;
+  JsonFields fields_;
 };
+
+// The two fields of a number format.
+template <class Stored, class Format>
+void describe_format(Stored& stored, Format& format) {
+  using Style = NumberFormat::Style;
+  stored.template word<Style>("style", format.style,
+                              {{"general", Style::general},
+                               {"fixed", Style::fixed},
+                               {"count", Style::count},
+                               {"percent", Style::percent},
+                               {"scientific", Style::scientific}});
+  stored.integer("digits", format.digits, 0, 17);  // a double has no more
+}
 
 }  // namespace roformer

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/json.h"
 #include "experiments/stored_format.h"
 
 namespace roformer {
@@ -14,12 +15,20 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr StoredWords<Column::Alignment, 3> kAlignments{{{"left", Column::Alignment::left},
-                                                         {"right", Column::Alignment::right},
-                                                         {"center", Column::Alignment::center}}};
-constexpr StoredWords<Column::Best, 3> kBests{{{"none", Column::Best::none},
-                                               {"lowest", Column::Best::lowest},
-                                               {"highest", Column::Best::highest}}};
+void describe_column(auto& stored, auto& column) {
+  using Alignment = Column::Alignment;
+  using Best = Column::Best;
+  stored.field("title", column.title);
+  stored.field("key", column.key);
+  stored.field("unit", column.unit);
+  stored.template word<Alignment>(
+      "alignment", column.alignment,
+      {{"left", Alignment::left}, {"right", Alignment::right}, {"center", Alignment::center}});
+  describe_format(stored, column.format);
+  stored.template word<Best>(
+      "best", column.best,
+      {{"none", Best::none}, {"lowest", Best::lowest}, {"highest", Best::highest}});
+}
 
 ordered_json cell_json(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return nullptr;
@@ -35,74 +44,52 @@ ordered_json cell_json(const Cell& cell) {
   return {{"number", number_json(value)}};  // a text alone would be words
 }
 
-class TableReader : StoredReader {
- public:
-  explicit TableReader(const std::string& file) : StoredReader(file, "table") {}
-
-  Table table(const json& value) const {
-    std::vector<Column> columns;
-    for (const json& entry : list(field(value, "columns"), "columns")) {
-      columns.push_back(column(entry));
-    }
-    Table table(columns);
-    for (const json& entry : list(field(value, "rows"), "rows")) {
-      if (list(entry, "a row").size() != columns.size()) {
-        refuse(fmt::format("a row of {} columns", columns.size()), entry);
-      }
-      std::vector<Cell> cells;
-      for (const json& part : entry) cells.push_back(cell(part));
-      table.add_row(std::move(cells));
-    }
-    return table;
-  }
-
- private:
-  Column column(const json& value) const {
-    return {.title = text(field(value, "title")),
-            .key = text(field(value, "key")),
-            .unit = text(field(value, "unit")),
-            .alignment = one_of(kAlignments, field(value, "alignment")),
-            .format = format(value),
-            .best = one_of(kBests, field(value, "best"))};
-  }
-
-  Cell cell(const json& value) const {
-    using Limits = std::numeric_limits<std::int64_t>;
-    if (value.is_null()) return std::monostate();
-    if (value.is_string()) return value.get<std::string>();
-    if (value.is_number_float()) return value.get<double>();
-    if (value.is_number()) return integer(value, Limits::min(), Limits::max());
-    if (value.is_object() && value.contains("number")) return number(value["number"]);
-    return MeanAndDeviation{.mean = number(field(value, "mean")),
-                            .deviation = number(field(value, "deviation")),
-                            .count = integer(field(value, "count"), 0, Limits::max())};
-  }
-};
+// `place` names the cell in messages.
+Cell read_cell(const json& value, const JsonFields& fields, const std::string& place) {
+  if (value.is_null()) return std::monostate();
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return value.get<double>();
+  if (value.is_number()) return json_integer(value, fields.file());
+  const JsonFields cell = fields.inside(JsonNode(&value), place);
+  if (cell.has("number")) return number_of(cell, "number");
+  return MeanAndDeviation{.mean = number_of(cell, "mean"),
+                          .deviation = number_of(cell, "deviation"),
+                          .count = cell.count("count")};
+}
 
 }  // namespace
 
 nlohmann::ordered_json stored_table(const Table& table) {
-  ordered_json columns = ordered_json::array();
-  for (const Column& column : table.columns()) {
-    ordered_json stored = {{"title", column.title},
-                           {"key", column.key},
-                           {"unit", column.unit},
-                           {"alignment", word_of(kAlignments, column.alignment)}};
-    stored.update(format_json(column.format));
-    stored["best"] = word_of(kBests, column.best);
-    columns.push_back(std::move(stored));
-  }
-  ordered_json rows = ordered_json::array();
+  StoredWriter stored;
+  stored.list("columns", table.columns(),
+              [](auto& inner, auto& column) { describe_column(inner, column); });
+  ordered_json& rows = stored.object["rows"] = ordered_json::array();
   for (const std::vector<Cell>& cells : table.rows()) {
-    ordered_json row = ordered_json::array();
+    ordered_json& row = rows.emplace_back(ordered_json::array());
     for (const Cell& cell : cells) row.push_back(cell_json(cell));
-    rows.push_back(std::move(row));
   }
-  return {{"columns", std::move(columns)}, {"rows", std::move(rows)}};
+  return std::move(stored.object);
 }
 
 Table read_stored_table(const json& value, const std::string& file) {
-  return TableReader(file).table(value);
+  const JsonFields fields(value, file);
+  std::vector<Column> columns;
+  StoredReader(fields).list("columns", columns,
+                            [](auto& inner, auto& column) { describe_column(inner, column); });
+  Table table(columns);
+  for (const json& row : fields.list("rows")) {
+    const std::string place = fmt::format("rows[{}]", table.rows().size());
+    if (!row.is_array() || row.size() != columns.size()) {
+      throw_failure(file, fmt::format("\"{}\" is {}, wanted a row of {} columns", place,
+                                      describe_json(row), columns.size()));
+    }
+    std::vector<Cell> cells;
+    for (const json& cell : row) {
+      cells.push_back(read_cell(cell, fields, fmt::format("{}[{}]", place, cells.size())));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
 }
 
 }  // namespace roformer

@@ -14,17 +14,15 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/task_facts.h"
-#include "experiments/chosen_rows.h"
-#include "experiments/commonest_class.h"
-#include "experiments/length_evaluations.h"
-#include "experiments/protocol_runs.h"
-#include "experiments/study_report.h"
-#include "experiments/target_differences.h"
+#include "experiments/baselines.h"
+#include "experiments/difference_table.h"
+#include "experiments/evaluations.h"
+#include "experiments/study_results.h"
+#include "experiments/study_rows.h"
+#include "experiments/study_table.h"
 #include "experiments/training_run.h"
 #include "experiments/trainings.h"
-#include "experiments/translations.h"
 #include "experiments/trials.h"
-#include "experiments/unigram_loss.h"
 #include "training/run_directory.h"
 
 namespace roformer {
@@ -33,15 +31,14 @@ namespace {
 
 using State = TrainingRunStatus::State;
 
-// The report that lies there is of more runs, and would be lost. That of a protocol takes in what
-// is done of its axes' values; the runs of others stay.
+// The existing report covers more runs and would be lost. A protocol's report includes finished
+// runs of its axes' values, and other runs stay on disk.
 void refuse_subset(const StudySettings& study) {
   std::vector<std::string> others;
   for (const fs::path& run : runs_in(study.folder)) {
     std::error_code error;
     const std::string name = run.filename().string();
-    const bool ours = std::any_of(study.runs.begin(), study.runs.end(),
-                                  [&](const StudyRun& own) { return own.name == name; });
+    const bool ours = find_run(study, name) != nullptr;
     if (!ours && fs::exists(run / "summary.json", error)) others.push_back(name);
   }
   if (others.empty()) return;
@@ -55,11 +52,11 @@ void refuse_subset(const StudySettings& study) {
               "--run NAME makes a study of its own; or move them away");
 }
 
-// Of a protocol: runs of earlier commands that have lost their place.
+// In a protocol: warns about runs of earlier commands that lose their place.
 void say_left_out(const StudySettings& whole, const StudySettings& taken) {
   std::vector<std::string> names;
   for (const StudyRun& run : whole.runs) {
-    const bool there = std::ranges::find(taken.runs, run.name, &StudyRun::name) != taken.runs.end();
+    const bool there = find_run(taken, run.name) != nullptr;
     if (!there && training_status(run).state == State::changed) names.push_back(run.name);
   }
   if (names.empty()) return;
@@ -82,20 +79,15 @@ std::string state_text(const StudyRun& run, const TrainingRunStatus& status) {
   }
 }
 
-StudyOutcome stopped_by(int signal) {
-  StudyOutcome outcome;
-  outcome.signal = signal;
-  return outcome;
-}
-
-// Word frequencies of several vocabularies have losses of their own: no one line stands for them.
+// Word frequencies of several vocabularies have different losses, so no single line shows them.
 std::vector<ReferenceLine> reference_lines(const StudySettings& study,
                                            const std::vector<StudyRow>& rows) {
   std::vector<ReferenceLine> lines;
   for (const StudyReferenceLine& line : study.reference_lines) {
     std::optional<double> value = line.value;
-    if (!value && !of_several_questions(study, rows))
+    if (!value && !of_several_questions(study, rows)) {
       value = unigram_loss(study.runs.front().settings, study.metric);
+    }
     if (!value) continue;
     lines.push_back(
         {.direction = ReferenceLine::Direction::horizontal, .value = *value, .label = line.label});
@@ -103,15 +95,12 @@ std::vector<ReferenceLine> reference_lines(const StudySettings& study,
   return lines;
 }
 
-// Of each data set once: many rows are of one task.
+// Reads each data set once: many rows are of one task.
 void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows) {
   std::map<std::string, std::optional<double>> scores;
   for (StudyRow& row : rows) {
-    const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
-      return other.name == row.runs.front().name;
-    });
-    if (run == study.runs.end() || task_facts(run->settings.task).data != TaskData::glue_folder)
-      continue;
+    const StudyRun* const run = find_run(study, row.runs.front().name);
+    if (run == nullptr || task_facts(run->settings.task).data != TaskData::glue_folder) continue;
     const std::string data = fmt::format("{}|{}", static_cast<int>(run->settings.glue.task),
                                          run->settings.data.directory.string());
     if (!scores.contains(data)) scores[data] = commonest_class_score(run->settings);
@@ -119,11 +108,11 @@ void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows
   }
 }
 
-// A study's own names beside those of its runs.
+// Names that a study writes in its folder, besides those of its runs.
 constexpr std::array kNames = {"claims", "configs",     "evaluations", "logs",
                                "tuning", "report.html", "table.md"};
 
-// A run's folder would be replaced with the study in it, and what else lies there is somebody's.
+// A run that is replaced would take the study with it, and other files belong to somebody else.
 void require_own_folder(const fs::path& folder) {
   constexpr const char* kHint = "--run NAME for another folder";
   if (is_run(folder)) throw_usage(folder.string(), "holds a run, no study", kHint);
@@ -137,8 +126,8 @@ void require_own_folder(const fs::path& folder) {
   if (!empty) throw_usage(folder.string(), "is neither empty nor a study's", kHint);
 }
 
-// Before anything runs: of what a study writes in its folder, all is plain files and folders. The
-// programs that it starts are told these names, and would take them as a user's own.
+// Before anything runs: all that a study writes in its folder must be plain files and folders. The
+// programs that it starts get these names as arguments, and would follow a link as a user's own.
 void require_plain_names(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -158,26 +147,17 @@ StudySettings as_chosen(const StudySettings& given) {
   if (!study.tuning) return study;
   const StudySettings& trials = *study.tuning->study;
   const bool all = std::ranges::all_of(trials.runs, [&](const StudyRun& trial) {
-    using State = TrainingRunStatus::State;
-    const State state = is_taken(trial, recorded) ? State::finished : training_status(trial).state;
-    return state == State::finished || state == State::refused;
+    return is_taken(trial, recorded) || is_settled(training_status(trial));
   });
-  if (!all) return study;
-  return with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)));
+  return all ? with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)))
+             : study;
 }
 
 Table study_plan(const StudySettings& given) {
   require_variants(given);
   const RecordedTrials recorded = recorded_trials(given);
   const StudySettings study = with_trials_at_hand(given, recorded);
-  Table table({{.title = "run", .alignment = Column::Alignment::left},
-               {.title = "state", .alignment = Column::Alignment::left}});
-  const auto add = [&](const std::string& name, const std::string& state) {
-    std::vector<Cell> cells;
-    cells.emplace_back(name);
-    cells.emplace_back(state);
-    table.add_row(std::move(cells));
-  };
+  Table table({words_column("run"), words_column("state")});
   StudySettings planned = study;
   bool chosen = true;
   if (study.tuning) {
@@ -185,9 +165,9 @@ Table study_plan(const StudySettings& given) {
     for (const StudyRun& run : trials.runs) {
       const TrainingRunStatus status = training_status(run);
       const bool taken = is_taken(run, recorded);
-      chosen &= taken || status.state == State::finished || status.state == State::refused;
-      add("tuning/" + run.name,
-          taken ? "recorded in " + study.tuning->record.string() : state_text(run, status));
+      chosen &= taken || is_settled(status);
+      table.add_row({"tuning/" + run.name, taken ? "recorded in " + study.tuning->record.string()
+                                                 : state_text(run, status)});
     }
     if (chosen) {
       planned = with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)));
@@ -196,88 +176,150 @@ Table study_plan(const StudySettings& given) {
   if (chosen) planned = with_runs_at_hand(planned);
   for (const StudyRun& run : planned.runs) {
     if (!chosen && !run.asked) continue;
-    add(run.name, chosen ? state_text(run, training_status(run)) : "waits for the tuning");
+    table.add_row({run.name, chosen ? state_text(run, training_status(run))
+                                    : std::string("waits for the tuning")});
   }
   return table;
 }
 
+namespace {
+
+// Held while a study runs. Shards share the folders and hold nothing until one draws the table.
+struct FolderLocks {
+  std::optional<DirectoryLock> study, trainings;
+
+  FolderLocks(const StudySettings& given, const StudyShard& shard) {
+    const fs::path& folder = given.folder;
+    const fs::path& others = given.runs.front().settings.runs;  // of another study, or the same
+    require_own_folder(folder);
+    require_plain_names(folder);
+    require_plain_names(others);
+    make_directories(folder);
+    if (shard.whole()) study.emplace(InnerPath::named(folder));
+    if (others == folder) return;
+    make_directories(others);
+    if (shard.whole()) trainings.emplace(InnerPath::named(others));
+  }
+};
+
+// The phases of a study, in order. Each returns whether the next one follows; if not, the outcome
+// says why.
+class StudyPhases {
+ public:
+  StudyPhases(const StudySettings& given, const StudyOptions& options)
+      : given_(given),
+        options_(options),
+        training_{.program = options.program,
+                  .overwrite = options.overwrite,
+                  .parallel = options.parallel,
+                  .shard = options.shard},
+        locks_(given, options.shard) {
+    refuse_subset(given);
+  }
+
+  StudyOutcome run() {
+    const bool finished =
+        tune() && train() && hold_report() && report() && evaluate() && translate();
+    if (finished || outcome_.signal == 0) return std::move(outcome_);
+    StudyOutcome stopped;
+    stopped.signal = outcome_.signal;
+    return stopped;
+  }
+
+ private:
+  const StudySettings& given_;
+  const StudyOptions& options_;
+  TrainingOptions training_;
+  FolderLocks locks_;
+  StudyOutcome outcome_;
+  Trainings trained_;
+
+  bool tune() {
+    const RecordedTrials recorded = recorded_trials(given_);
+    outcome_.study = with_trials_at_hand(given_, recorded);
+    if (!outcome_.study.tuning) return true;
+    const StudyTuning& tuning = *outcome_.study.tuning;
+    const Trainings tried = run_trials(*tuning.study, recorded, training_);
+    outcome_.signal = tried.signal;
+    outcome_.waiting = tried.waiting;
+    outcome_.waits_for_tuning = tried.waiting > 0;
+    outcome_.failed_trials = tried.failed;
+    if (tried.signal != 0 || tried.waiting > 0) return false;
+    outcome_.tuning = choose_tuned(tuning, tried.results);
+    outcome_.study = with_choices(outcome_.study, *outcome_.tuning);
+    return true;
+  }
+
+  bool train() {
+    const StudySettings whole = std::exchange(outcome_.study, with_runs_at_hand(outcome_.study));
+    say_left_out(whole, outcome_.study);
+    trained_ = run_trainings(outcome_.study, training_);
+    outcome_.signal = trained_.signal;
+    outcome_.failed = trained_.failed;
+    outcome_.failed_evaluations = trained_.failed_evaluations.size();
+    outcome_.waiting = trained_.waiting;
+    return trained_.signal == 0 && trained_.waiting == 0;
+  }
+
+  bool hold_report() {
+    if (locks_.study) return true;
+    try {
+      locks_.study.emplace(InnerPath::named(given_.folder));
+    } catch (const DirectoryInUse&) {
+      outcome_.drawn_elsewhere = true;
+    }
+    return !outcome_.drawn_elsewhere;
+  }
+
+  // Comes before evaluations, which may fail: the trainings took most of the time.
+  bool report() {
+    outcome_.rows = study_rows(outcome_.study, trained_.results, options_.order);
+    outcome_.references = reference_lines(outcome_.study, outcome_.rows);
+    add_commonest_class(outcome_.study, outcome_.rows);
+    write();
+    return true;
+  }
+
+  bool evaluate() {
+    if (outcome_.study.evaluations.lengths.empty()) return true;
+    LengthOutcome lengths = evaluate_lengths(outcome_.study, outcome_.rows,
+                                             {.program = options_.program,
+                                              .parallel = options_.parallel,
+                                              .failures = std::move(trained_.failed_evaluations)});
+    outcome_.signal = lengths.signal;
+    if (lengths.signal != 0) return false;
+    outcome_.lengths = std::move(lengths.rows);
+    add_test_figures(outcome_.study, outcome_.lengths, outcome_.rows);
+    add_target_differences(outcome_.study, outcome_.lengths, outcome_.rows);
+    if (options_.order == StudyOrder::metric) sort_rows(outcome_.study, outcome_.rows);
+    outcome_.failed_evaluations = lengths.failed;
+    write();
+    return true;
+  }
+
+  bool translate() {
+    if (!outcome_.study.evaluations.decodes()) return true;
+    const std::vector<StudyRow> shown = chosen_rows(outcome_.study, outcome_.rows);
+    const TranslationOutcome decoded = translate_sets(
+        outcome_.study, shown, {.program = options_.program, .parallel = options_.parallel});
+    outcome_.signal = decoded.signal;
+    if (decoded.signal != 0) return false;
+    outcome_.translations = translation_report(outcome_.study, shown, decoded.translations);
+    outcome_.failed_evaluations += decoded.failed;
+    write();
+    return true;
+  }
+
+  void write() {
+    outcome_.report = write_study_report(given_.folder, outcome_.study, outcome_, options_.origin);
+  }
+};
+
+}  // namespace
+
 StudyOutcome run_study(const StudySettings& given, const StudyOptions& options) {
   require_variants(given);
-  const fs::path folder = given.folder;
-  const fs::path trainings = given.runs.front().settings.runs;
-  require_own_folder(folder);
-  require_plain_names(folder);
-  require_plain_names(trainings);
-  make_directories(folder);
-  std::optional<DirectoryLock> lock, trainings_lock;
-  if (options.shard.whole()) lock.emplace(InnerPath::named(folder));
-  if (trainings != folder) {
-    make_directories(trainings);
-    if (options.shard.whole()) trainings_lock.emplace(InnerPath::named(trainings));
-  }
-  refuse_subset(given);
-  const TrainingOptions training{.program = options.program,
-                                 .overwrite = options.overwrite,
-                                 .parallel = options.parallel,
-                                 .shard = options.shard};
-  StudyOutcome outcome;
-  StudySettings& study = outcome.study;
-  const RecordedTrials recorded = recorded_trials(given);
-  study = with_trials_at_hand(given, recorded);
-  if (study.tuning) {
-    Trainings tried = run_trials(*study.tuning->study, recorded, training);
-    if (tried.signal != 0) return stopped_by(tried.signal);
-    outcome.waiting = tried.waiting;
-    outcome.waits_for_tuning = tried.waiting > 0;
-    outcome.failed_trials = tried.failed;
-    if (outcome.waits_for_tuning) return outcome;
-    outcome.tuning = choose_tuned(*study.tuning, tried.results);
-    study = with_choices(study, *outcome.tuning);
-  }
-  StudySettings whole = std::exchange(study, with_runs_at_hand(study));
-  say_left_out(whole, study);
-  Trainings trained = run_trainings(study, training);
-  if (trained.signal != 0) return stopped_by(trained.signal);
-  outcome.failed = trained.failed;
-  outcome.failed_evaluations = trained.failed_evaluations.size();
-  outcome.waiting = trained.waiting;
-  if (outcome.waiting > 0) return outcome;
-  if (!lock) {
-    try {
-      lock.emplace(InnerPath::named(folder));
-    } catch (const DirectoryInUse&) {
-      outcome.drawn_elsewhere = true;
-      return outcome;
-    }
-  }
-  outcome.rows = study_rows(study, trained.results, options.order);
-  outcome.references = reference_lines(study, outcome.rows);
-  add_commonest_class(study, outcome.rows);
-  // Before anything else can go wrong: the trainings are what took the time.
-  outcome.report = write_study_report(folder, study, outcome, options.origin);
-  if (!study.evaluations.lengths.empty()) {
-    LengthOutcome lengths = evaluate_lengths(study, outcome.rows,
-                                             {.program = options.program,
-                                              .parallel = options.parallel,
-                                              .failures = std::move(trained.failed_evaluations)});
-    if (lengths.signal != 0) return stopped_by(lengths.signal);
-    outcome.lengths = std::move(lengths.rows);
-    add_test_figures(study, outcome.lengths, outcome.rows);
-    add_target_differences(study, outcome.lengths, outcome.rows);
-    if (options.order == StudyOrder::metric) sort_rows(study, outcome.rows);
-    outcome.failed_evaluations = lengths.failed;
-    write_study_report(folder, study, outcome, options.origin);
-  }
-  if (study.evaluations.decodes()) {
-    const std::vector<StudyRow> shown = chosen_rows(study, outcome.rows);
-    const TranslationOutcome decoded =
-        translate_sets(study, shown, {.program = options.program, .parallel = options.parallel});
-    if (decoded.signal != 0) return stopped_by(decoded.signal);
-    outcome.translations = translation_report(study, shown, decoded.translations);
-    outcome.failed_evaluations += decoded.failed;
-    write_study_report(folder, study, outcome, options.origin);
-  }
-  return outcome;
+  return StudyPhases(given, options).run();
 }
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-#include "experiments/study_charts.h"
+#include "experiments/study_results.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "config/position_facts.h"
-#include "experiments/chosen_rows.h"
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/length_report.h"
 #include "experiments/metric.h"
-#include "experiments/run_facts.h"
+#include "experiments/study_rows.h"
 #include "metrics/statistics.h"
 
 namespace roformer {
@@ -21,7 +20,7 @@ constexpr std::size_t kMostLines = 8;  // as many as there are colours
 constexpr double kNormal = 1.96;       // standard errors to either side of a 95 % interval
 constexpr std::size_t kMostSeeds = 2;  // that have no interval worth drawing
 
-// With "(1 of 3)" behind it where not all runs have the figure.
+// Followed by "(1 of 3)" where not all runs have the figure.
 std::string shared_title(const StudyRow& row, const std::string& metric) {
   const std::string share = row.share(metric);
   return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
@@ -32,22 +31,20 @@ std::string family_of(const std::string& scheme) {
   return facts == nullptr ? "" : std::string(facts->family);
 }
 
-// The family of the scheme that the row's runs have.
+// The family of the scheme of the row's runs.
 std::string family_of(const StudySettings& study, const StudyRow& row) {
-  const auto run = std::find_if(study.runs.begin(), study.runs.end(), [&](const StudyRun& other) {
-    return !row.runs.empty() && other.name == row.runs.front().name;
-  });
-  return run == study.runs.end() ? "" : family_of(run->settings.position.scheme);
+  const StudyRun* const run = row.runs.empty() ? nullptr : find_run(study, row.runs.front().name);
+  return run == nullptr ? "" : family_of(run->settings.position.scheme);
 }
 
-// The mean over a row's finished runs where all of them have a point, and one deviation to either
-// side where there are several.
+// The mean over a row's finished runs at the steps where all of them have a point, with a band of
+// one deviation to either side for several runs.
 Series row_series(const StudyRow& row, const std::string& metric) {
   std::map<double, std::vector<double>> points;
   std::size_t runs = 0;
   for (const RunResult& run : row.runs) {
     const auto curve = run.curves.find(metric);
-    if (run.state != RunResult::State::finished || curve == run.curves.end()) continue;
+    if (!run.finished() || curve == run.curves.end()) continue;
     ++runs;
     for (const CurvePoint& point : curve->second) points[point.x].push_back(point.y);
   }
@@ -65,15 +62,8 @@ Series row_series(const StudyRow& row, const std::string& metric) {
   return series;
 }
 
-bool any_band(const LineChart& chart) {
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [](const Series& series) { return !series.low.empty(); });
-}
-
-// A share, which its unit calls a percentage.
-void to_percent(std::vector<double>& shares) {
-  for (double& share : shares) share *= 100;
-}
+// Shares are drawn as percentages, as tables show them.
+constexpr double kPercent = 100;
 
 void add_curves(const StudySettings& study, const StudyResults& results,
                 const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
@@ -94,18 +84,21 @@ void add_curves(const StudySettings& study, const StudyResults& results,
   if (chart.series.empty()) return;
   if (metric.format.style == NumberFormat::Style::percent) {
     for (Series& one : chart.series) {
-      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) to_percent(*values);
+      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) {
+        for (double& value : *values) value *= kPercent;
+      }
     }
-    for (ReferenceLine& line : chart.references) line.value *= 100;
+    for (ReferenceLine& line : chart.references) line.value *= kPercent;
   }
-  // A single validation is a point and no line, and of nothing but points there is the table.
-  if (std::ranges::all_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) return;
-  if (std::ranges::any_of(chart.series, [](const Series& one) { return one.x.size() < 2; })) {
-    chart.markers = LineChart::Markers::always;
-  }
-  chart.subtitle = any_band(chart) ? "Mean over the seeds, the band is one standard deviation wide "
-                                     "to either side; same held-out text for all"
-                                   : "Same held-out text for all";
+  // A single validation is a point and no line; the table shows what is nothing but points.
+  const auto is_point = [](const Series& one) { return one.x.size() < 2; };
+  if (std::ranges::all_of(chart.series, is_point)) return;
+  if (std::ranges::any_of(chart.series, is_point)) chart.markers = LineChart::Markers::always;
+  const bool bands =
+      std::ranges::any_of(chart.series, [](const Series& one) { return !one.low.empty(); });
+  chart.subtitle = bands ? "Mean over the seeds, the band is one standard deviation wide "
+                           "to either side; same held-out text for all"
+                         : "Same held-out text for all";
   charts.push_back({.name = "curves", .chart = by_family(std::move(chart), families)});
 }
 
@@ -130,28 +123,15 @@ Dot dot_of(const StudyRow& row, const Column& metric) {
   return dot;
 }
 
-// A share is drawn as it is written, a hundred times as large.
-void scale(DotChart& chart, double factor) {
-  for (Dot& dot : chart.dots) {
-    dot.value *= factor;
-    for (double& part : dot.parts) part *= factor;
-    if (dot.low) *dot.low *= factor;
-    if (dot.high) *dot.high *= factor;
-  }
-  for (ReferenceLine& line : chart.references) line.value *= factor;
-}
-
 void add_figures(const StudySettings& study, const StudyResults& results,
                  const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
   const Column metric = metric_column(study.metric);
-  const bool best = std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
+  const bool best = std::ranges::any_of(study.runs, shows_best_validation);
   DotChart chart{.title = metric.title + (best ? "" : " at the end"),
                  .value = {.title = metric.title, .unit = metric.unit},
                  .format = metric.format,
                  .references = results.references};
-  bool several = false;
-  bool intervals = false;
-  bool of_text = false;
+  bool several = false, intervals = false, of_text = false;
   for (const StudyRow& row : rows) {
     if (row.figures(study.metric).empty()) continue;
     chart.dots.push_back(dot_of(row, metric));
@@ -170,8 +150,12 @@ void add_figures(const StudySettings& study, const StudyResults& results,
   if (metric.format.style == NumberFormat::Style::percent) {
     for (Dot& dot : chart.dots) {
       if (dot.label.empty()) dot.label = format_number(dot.value, metric.format);
+      dot.value *= kPercent;
+      for (double& part : dot.parts) part *= kPercent;
+      if (dot.low) *dot.low *= kPercent;
+      if (dot.high) *dot.high *= kPercent;
     }
-    scale(chart, 100);
+    for (ReferenceLine& line : chart.references) line.value *= kPercent;
   }
   charts.push_back({.name = "figures", .chart = std::move(chart)});
 }
@@ -199,9 +183,7 @@ void add_translations(const StudySettings& study, const StudyResults& results,
   const LineChart& chart = results.translations->by_length;
   std::vector<std::string> families;
   for (const Series& series : chart.series) {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const StudyRow& other) {
-      return other.title() == series.name;
-    });
+    const auto row = std::ranges::find(rows, series.name, &StudyRow::title);
     families.push_back(row == rows.end() ? "" : family_of(study, *row));
   }
   charts.push_back({.name = "bleu_by_length", .chart = by_family(chart, families)});
@@ -211,11 +193,7 @@ void add_translations(const StudySettings& study, const StudyResults& results,
 
 StudyChart by_family(LineChart chart, const std::vector<std::string>& families) {
   std::vector<std::string> different;
-  for (const std::string& family : families) {
-    if (std::find(different.begin(), different.end(), family) == different.end()) {
-      different.push_back(family);
-    }
-  }
+  for (const std::string& family : families) add_once(different, family);
   if (chart.series.size() <= kMostLines || different.size() < 2) return chart;
   LineChartGrid grid{.title = chart.title,
                      .subtitle = chart.subtitle +

@@ -1,4 +1,4 @@
-#include "experiments/study_report.h"
+#include "experiments/study_results.h"
 
 #include <fmt/format.h>
 
@@ -13,28 +13,16 @@
 #include "config/dump.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "experiments/chosen_rows.h"
 #include "experiments/difference_table.h"
 #include "experiments/metric.h"
-#include "experiments/provenance.h"
-#include "experiments/study_charts.h"
-#include "experiments/study_tables.h"
+#include "experiments/study_rows.h"
+#include "experiments/study_table.h"
 #include "report/html.h"
 
 namespace roformer {
 namespace {
 
-std::size_t count_runs(const std::vector<StudyRow>& rows, RunResult::State state) {
-  std::size_t count = 0;
-  for (const StudyRow& row : rows) {
-    count += static_cast<std::size_t>(
-        std::count_if(row.runs.begin(), row.runs.end(),
-                      [state](const RunResult& run) { return run.state == state; }));
-  }
-  return count;
-}
-
-// Of a figure over all finished runs.
+// The sum of a figure over all finished runs.
 double total(const std::vector<StudyRow>& rows, const std::string& metric) {
   double sum = 0;
   for (const StudyRow& row : rows) {
@@ -43,15 +31,15 @@ double total(const std::vector<StudyRow>& rows, const std::string& metric) {
   return sum;
 }
 
-// The best row, where it is known to be better than the next one: of several seeds by the test of
-// the differences, of one seed nobody knows, which is said.
+// The best row. With several seeds, the test of differences decides whether it is better than the
+// next one; with one seed nobody knows, and the figure says so.
 std::optional<HtmlReport::KeyFigure> first_place(const StudySettings& study,
                                                  const std::vector<StudyRow>& all,
                                                  const Column& metric) {
   constexpr double kSure = 0.05;
   const std::vector<StudyRow> rows = chosen_rows(study, all);
   const StudyRow *best = nullptr, *next = nullptr;
-  for (const StudyRow& row : rows) {  // of those that all runs have come to
+  for (const StudyRow& row : rows) {  // only rows whose runs all have the figure
     if (!row.share(study.metric).empty() || std::isnan(row.value(study.metric))) continue;
     if (study.version > 0 && !row.ranked(study.metric)) continue;
     if (best == nullptr || ranks_before(row, *best, metric)) {
@@ -87,7 +75,9 @@ void add_key_figures(HtmlReport& report, const StudySettings& study,
   if (metric.best != Column::Best::none) {
     if (auto first = first_place(study, rows, metric)) figures.push_back(std::move(*first));
   }
-  const std::size_t finished = count_runs(rows, RunResult::State::finished);
+  std::ptrdiff_t finished = 0;
+  for (const StudyRow& row : rows)
+    finished += std::ranges::count_if(row.runs, &RunResult::finished);
   figures.push_back(
       {.value = fmt::format("{} of {}", finished, study.runs.size()), .name = "runs finished"});
   if (finished > 0) {
@@ -137,14 +127,7 @@ void add_translations(HtmlReport& report, const std::vector<StudyTable>& tables,
   for (const Table& example : translations.examples) report.table(example);
 }
 
-const StudyRun* first_good(const StudySettings& study) {
-  for (const StudyRun& run : study.runs) {
-    if (run.refusals.empty()) return &run;
-  }
-  return nullptr;
-}
-
-// What each formula of the runs says: configurations name them, and their files may change.
+// The text of each formula of the runs: configurations only name formulas, and files may change.
 void add_formulas(HtmlReport& report, const StudySettings& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> formulas;  // with their runs
   for (const StudyRun& run : study.runs) {
@@ -167,17 +150,18 @@ void add_formulas(HtmlReport& report, const StudySettings& study) {
 std::string study_html(const StudySettings& study, const StudyResults& results,
                        const Origin& origin) {
   const std::vector<StudyRow>& rows = results.rows;
-  std::string axes;
-  for (const StudyAxis& axis : study.axes) axes += (axes.empty() ? "" : " × ") + axis.key;
-  HtmlReport report({.title = study.name,
-                     .subtitle = fmt::format("A study of {} runs: {}", study.runs.size(), axes),
-                     .footer = origin.footer()});
+  std::vector<std::string> axes;
+  for (const StudyAxis& axis : study.axes) axes.push_back(axis.key);
+  HtmlReport report(
+      {.title = study.name,
+       .subtitle = fmt::format("A study of {} runs: {}", study.runs.size(), fmt::join(axes, " × ")),
+       .footer = origin.footer()});
   const std::vector<StudyTable> tables = study_tables(study, results, TableUse::page);
   const std::vector<NamedChart> charts = study_charts(study, results);
   add_key_figures(report, study, rows);
-  const bool curves = std::any_of(charts.begin(), charts.end(),
-                                  [](const NamedChart& one) { return one.name == "curves"; });
-  if (curves) report.section("Curves");
+  if (std::ranges::find(charts, "curves", &NamedChart::name) != charts.end()) {
+    report.section("Curves");
+  }
   add_chart(report, charts, "curves");
   report.section("Results");
   add_table(report, tables, "spread");
@@ -207,7 +191,9 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
     report.details("The study's file, " + study.file.filename().string(), study.text);
   }
   add_formulas(report, study);
-  if (const StudyRun* run = first_good(study)) {
+  const auto run =
+      std::ranges::find_if(study.runs, [](const StudyRun& one) { return one.refusals.empty(); });
+  if (run != study.runs.end()) {
     report.details("Configuration of the run " + run->name,
                    dump(run->settings, DumpStyle::compact));
   }
@@ -265,7 +251,7 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
     if (const StudyTable* const table = find_table(tables, name)) {
       write_file_atomically(file, to_csv(table->table));
     } else {
-      std::filesystem::remove(file.path(), error);  // of what the study was before
+      std::filesystem::remove(file.path(), error);  // an earlier version of the study had it
     }
   }
   write_file_atomically(study_folder / "table.json", study_json(study, results, origin));

@@ -2,340 +2,131 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
-#include <set>
-#include <span>
+#include <functional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/progress.h"
 #include "config/task_facts.h"
-#include "experiments/axis_title.h"
-#include "experiments/commonest_class.h"
+#include "config/words.h"
+#include "data/glue.h"
+#include "experiments/baselines.h"
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/metric.h"
-#include "experiments/run_facts.h"
 #include "metrics/statistics.h"
 
 namespace roformer {
 namespace {
 
-using RunState = RunResult::State;
-
-// The runs of each row, the rows in the order in which their first run comes.
-std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunResult>& results) {
-  std::vector<StudyRow> rows;
-  for (const RunResult& result : results) {
-    std::vector<std::string> labels;
-    for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
-      if (study.axes[axis].key != kSeedAxis) labels.push_back(result.values[axis]);
-    }
-    auto row = std::find_if(rows.begin(), rows.end(),
-                            [&](const StudyRow& other) { return other.labels == labels; });
-    if (row == rows.end()) row = rows.insert(rows.end(), {.labels = std::move(labels)});
-    row->runs.push_back(result);
-  }
-  return rows;
+bool is_empty(const Cell& cell) {
+  return std::holds_alternative<std::monostate>(cell);
 }
 
-// Whether the row has the figure of all runs (0), of some (1) or of none (2), and the figure
-// itself: smaller is better.
-std::pair<int, double> rank(const StudyRow& row, const Column& metric) {
-  const std::size_t count = row.figures(metric.key).size();
-  const double value = row.value(metric.key);
-  if (std::isnan(value)) return {2, 0};
-  const int lack = count == row.runs.size() ? 0 : 1;
-  return {lack, metric.best == Column::Best::lowest ? value : -value};
-}
-
-// A spread table has the paper's values as rows.
+// A spread table shows the paper's values as rows instead.
 bool has_paper_value(const StudySettings& study, const std::string& metric) {
   return study.spread.empty() &&
-         std::any_of(study.paper.begin(), study.paper.end(),
-                     [&](const PaperValue& value) { return value.metric == metric; });
+         std::ranges::find(study.paper, metric, &PaperValue::metric) != study.paper.end();
 }
 
 Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::string& metric) {
   for (const PaperValue& value : study.paper) {
-    const bool here = value.row == row.title() || std::find(row.labels.begin(), row.labels.end(),
-                                                            value.row) != row.labels.end();
+    const bool here =
+        value.row == row.title() || std::ranges::find(row.labels, value.row) != row.labels.end();
     if (here && value.metric == metric) return value.value;
   }
   return std::monostate();
 }
 
-// Whether some run has it, where any has come to an end: a validation in the middle may be wanting.
+// Whether a figure belongs into the table: some run has it, or none is finished yet. A validation
+// halfway, for instance, may be missing.
 bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
-  const auto any = [&](const auto& holds) { return std::any_of(rows.begin(), rows.end(), holds); };
   const Column column = metric_column(metric);
-  return !any([](const StudyRow& row) { return row.finished(); }) || any([&](const StudyRow& row) {
-    return !std::holds_alternative<std::monostate>(figure_cell(row, column, TableUse::data));
-  });
+  return std::ranges::none_of(rows, &StudyRow::finished) ||
+         std::ranges::any_of(rows, [&](const StudyRow& row) {
+           return !is_empty(figure_cell(row, column, TableUse::data));
+         });
 }
 
-// "loss at 25 %, at 50 %, at 75 %": the first of neighbours says what all are.
+// "loss at 25 %, at 50 %, at 75 %": the first of neighbours says it for all.
 void shorten_shares(std::vector<Column>& columns) {
   constexpr std::string_view kShare = "loss at ", kPercent = " %";
-  const auto is_share = [&](const std::string& title) {
-    return title.starts_with(kShare) && title.ends_with(kPercent);
-  };
   bool before = false;
   for (Column& column : columns) {
-    const bool share = is_share(column.title);
+    const bool share = column.title.starts_with(kShare) && column.title.ends_with(kPercent);
     if (share && before) column.title.erase(0, kShare.find("at"));
     before = share;
   }
 }
 
 std::vector<Column> metric_columns(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  std::vector<std::string> names{study.metric};
+  std::vector<std::string> names;
   if (study.columns.empty()) {
-    names.insert(names.begin(), "parameters");
+    names = {"parameters"};
+    add_once(names, study.metric);
     for (const std::string_view more : task_facts(study.runs.front().settings.task).columns) {
-      if (is_measured(rows, std::string(more))) names.emplace_back(more);
+      if (is_measured(rows, std::string(more))) add_once(names, std::string(more));
     }
   } else {
-    names.insert(names.end(), study.columns.begin(), study.columns.end());
+    names = {study.metric};
+    for (const std::string& name : study.columns) add_once(names, name);
   }
   std::vector<Column> columns;
-  for (const std::string& name : names) {
-    const bool there = std::any_of(columns.begin(), columns.end(),
-                                   [&](const Column& column) { return column.key == name; });
-    if (!there) columns.push_back(metric_column_of(study, rows, name));
-  }
+  for (const std::string& name : names) columns.push_back(metric_column_of(study, rows, name));
   shorten_shares(columns);
   return columns;
 }
 
-// "left" for position.shaw.left; the whole key stays the name in CSV and JSON.
-Column axis_column(const StudyAxis& axis) {
-  std::string title = axis.key.substr(axis.key.rfind('.') + 1);
-  std::replace(title.begin(), title.end(), '_', ' ');
-  return {.title = title, .key = axis.key, .alignment = Column::Alignment::left};
+// "left" for position.shaw.left; CSV and JSON name the whole key.
+Column key_column(const std::string& key) {
+  std::string title = key.substr(key.rfind('.') + 1);
+  std::ranges::replace(title, '_', ' ');
+  return words_column(title, key);
 }
 
-bool is_of_machine(const std::string& metric) {
-  constexpr std::array kMetrics = {"tokens_per_second", "milliseconds_per_step", "peak_memory",
-                                   "minutes"};
-  return std::find(kMetrics.begin(), kMetrics.end(), metric) != kMetrics.end();
+// "MRPC (F1)" for mrpc of glue.task; the value itself for other axes.
+std::string axis_value_title(const std::string& key, const std::string& value) {
+  const auto& tasks = Words<GlueTask>::texts;
+  const auto found = std::ranges::find(tasks, value);
+  if (key != "glue.task" || found == tasks.end()) return value;
+  const GlueTaskFacts& facts = glue_task_facts(static_cast<GlueTask>(found - tasks.begin()));
+  return facts.folder + " (" + metric_column(std::string(glue_metric(facts.task))).title + ")";
 }
 
-bool of_several_machines(std::span<const StudyRow> rows) {
-  const RunResult* first = nullptr;
-  for (const StudyRow& row : rows) {
-    for (const RunResult& run : row.runs) {
-      if (machine_of(run).empty()) continue;
-      if (first == nullptr) first = &run;
-      if (!same_machine(*first, run)) return true;
-    }
-  }
-  return false;
-}
-
-// Counts that do not depend on the seed (parameters), and studies of a single one, need no "± 0".
-// The mean of several machines' times is the time of none.
+// Counts that do not depend on the seed (parameters) and studies of one seed need no "± 0".
+// Averaging times from different machines is meaningless, so no mean is shown.
 Cell number_cell(const StudyRow& row, const Column& metric) {
   const std::vector<double> values = row.figures(metric.key);
-  if (values.empty()) return std::monostate();
-  if (is_of_machine(metric.key) && of_several_machines({&row, 1})) return std::monostate();
+  if (values.empty() || (is_of_machine(metric.key) && of_several_machines({row}))) {
+    return std::monostate();
+  }
   if (median_of(metric.key)) return row.value(metric.key);
   if (mismatched_of(metric.key).value_or(metric.key) == "collapsed") {
-    return static_cast<std::int64_t>(std::count(values.begin(), values.end(), 1.0));
+    return static_cast<std::int64_t>(std::ranges::count(values, 1.0));
   }
-  const MeanAndDeviation cell{.mean = mean(values),
-                              .deviation = sample_standard_deviation(values),
-                              .count = static_cast<std::int64_t>(values.size())};
-  const bool constant = metric.format.style == NumberFormat::Style::count && cell.deviation == 0;
-  if (constant || row.runs.size() == 1) return cell.mean;
-  return cell;
+  const bool constant =
+      metric.format.style == NumberFormat::Style::count && sample_standard_deviation(values) == 0;
+  if (constant || row.runs.size() == 1) return mean(values);
+  return MeanAndDeviation{.mean = mean(values),
+                          .deviation = sample_standard_deviation(values),
+                          .count = static_cast<std::int64_t>(values.size())};
 }
 
-// The values of a tuned key that the row's runs were made with: one, but where machines or programs
-// have chosen differently.
-std::string chosen_text(const StudySettings& study, const StudyRow& row, std::size_t key) {
+// The values of a tuned key that the row's runs were made with: usually one, several where machines
+// or programs chose differently.
+Cell chosen_cell(const StudySettings& study, const StudyRow& row, std::size_t key) {
   std::vector<std::string> values;
   for (const RunResult& run : row.runs) {
     const std::vector<std::string>& chosen = run_named(study, run.name).chosen;
-    if (key >= chosen.size()) continue;
-    if (std::find(values.begin(), values.end(), chosen[key]) == values.end()) {
-      values.push_back(chosen[key]);
-    }
+    if (key < chosen.size()) add_once(values, chosen[key]);
   }
+  if (values.empty()) return std::monostate();
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
-// A row below the others where all of them are of the same data.
-void add_commonest_class(const StudySettings& study, const std::vector<StudyRow>& rows,
-                         Table& table) {
-  if (!study.spread.empty() || rows.empty() || !rows.front().commonest_class) return;
-  const bool same = std::all_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
-    return row.commonest_class == rows.front().commonest_class;
-  });
-  const std::string_view own = glue_metric(study.runs.front().settings.glue.task);
-  if (!same || (study.metric != "score" && study.metric != own)) return;
-  std::vector<Cell> cells{kCommonestClass};
-  for (std::size_t i = 1; i < table.columns().size(); ++i) {
-    const bool here = table.columns()[i].key == study.metric;
-    cells.push_back(here ? Cell(*rows.front().commonest_class) : Cell(std::monostate()));
-  }
-  table.add_row(std::move(cells));
-}
-
-}  // namespace
-
-bool ranks_before(const StudyRow& row, const StudyRow& other, const Column& metric) {
-  return rank(row, metric) < rank(other, metric);
-}
-
-Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
-  Cell cell = number_cell(row, metric);
-  const std::string share = row.share(metric.key);
-  // A count that is the same in all seeds (parameters) is the row's all the same.
-  const bool constant = std::holds_alternative<double>(cell) &&
-                        metric.format.style == NumberFormat::Style::count &&
-                        metric.best == Column::Best::none;
-  if (use == TableUse::data || share.empty() || constant ||
-      std::holds_alternative<std::monostate>(cell)) {
-    return cell;
-  }
-  const Cell words = as_words(cell, metric);
-  const auto* const text = std::get_if<std::string>(&words);
-  return text == nullptr ? cell : fmt::format("{} ({})", *text, share);
-}
-
-std::size_t label_index(const StudySettings& study, const std::string& axis) {
-  std::size_t index = 0;
-  for (const StudyAxis& other : study.axes) {
-    if (other.key == axis) return index;
-    index += other.key != kSeedAxis;
-  }
-  ROFORMER_ASSERT(!"an axis of the study");
-  return 0;
-}
-
-std::string StudyRow::title() const {
-  std::string text;
-  for (const std::string& label : labels) text += (text.empty() ? "" : ", ") + label;
-  return text.empty() ? "all" : text;
-}
-
-std::vector<double> StudyRow::figures(const std::string& metric) const {
-  const std::string name = median_of(metric).value_or(metric);
-  std::vector<double> values;
-  for (const RunResult& run : runs) {
-    const auto figure = run.figures.find(name);
-    if (run.state == RunState::finished && figure != run.figures.end())
-      values.push_back(figure->second);
-  }
-  return values;
-}
-
-double StudyRow::value(const std::string& metric) const {
-  const std::vector<double> values = figures(metric);
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return median_of(metric) ? median(values) : mean(values);
-}
-
-std::string StudyRow::share(const std::string& metric) const {
-  const std::size_t count = figures(metric).size();
-  return count == runs.size() ? "" : fmt::format("{} of {}", count, runs.size());
-}
-
-bool StudyRow::finished() const {
-  return std::all_of(runs.begin(), runs.end(),
-                     [](const RunResult& run) { return run.state == RunResult::State::finished; });
-}
-
-std::string StudyRow::state() const {
-  std::string text;
-  for (const RunState state : {RunState::finished, RunState::not_finished, RunState::failed,
-                               RunState::diverged, RunState::refused}) {
-    const auto count = std::count_if(runs.begin(), runs.end(),
-                                     [state](const RunResult& run) { return run.state == state; });
-    if (count == std::ssize(runs)) return state_word(state);
-    if (count == 0 || state == RunState::finished) continue;
-    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", count, runs.size(),
-                        state_word(state));
-  }
-  return text;
-}
-
-std::string StudyRow::reasons() const {
-  std::string text;
-  for (const RunResult& run : runs) {
-    if (run.state == RunState::finished) continue;
-    // Seeds are refused for the same reason: once is enough.
-    const bool alone = runs.size() == 1 || run.state == RunState::refused;
-    std::string reason = alone ? state_word(run.state) : run.name + " " + state_word(run.state);
-    if (!run.remark.empty()) reason += ": " + run.remark;
-    if (text.find(reason) != std::string::npos) continue;
-    text += (text.empty() ? "" : "; ") + reason;
-  }
-  return text;
-}
-
-bool is_of_question(const std::string& metric) {
-  return metric.find("loss") != std::string::npos || metric.find("accuracy") != std::string::npos ||
-         metric.find("perplexity") != std::string::npos;
-}
-
-bool of_several_questions(const StudySettings& study, const std::vector<StudyRow>& rows) {
-  std::set<std::string> found;
-  for (const StudyRow& row : rows) {
-    const std::string question = question_of(study, row);
-    if (!question.empty()) found.insert(question);
-  }
-  return found.size() > 1;
-}
-
-std::string question_of(const StudySettings& study, const StudyRow& row) {
-  for (const StudyAxis& axis : study.axes) {
-    if (axis.key == "probe.kind") return row.labels[label_index(study, axis.key)];
-  }
-  const bool of_text =
-      !study.runs.empty() && task_facts(study.runs.front().settings.task).evaluates_text;
-  if (!of_text) return "";
-  const nlohmann::json::json_pointer pointer("/data/tokenizer_fingerprint");
-  for (const RunResult& run : row.runs) {
-    if (!run.record.is_object() || !run.record.contains(pointer)) continue;
-    if (run.record[pointer].is_string()) return run.record[pointer].get<std::string>();
-  }
-  return "";
-}
-
-Column metric_column_of(const StudySettings& study, const std::vector<StudyRow>& rows,
-                        const std::string& metric) {
-  Column column = metric_column(metric);
-  const bool question = is_of_question(metric) && of_several_questions(study, rows);
-  const bool machine = is_of_machine(metric) && of_several_machines(rows);
-  if (question || machine) column.best = Column::Best::none;
-  return column;
-}
-
-void sort_rows(const StudySettings& study, std::vector<StudyRow>& rows) {
-  const Column metric = metric_column_of(study, rows, study.metric);
-  const auto ranked = [&](const StudyRow& row) {
-    return study.version == 0 || row.ranked(study.metric);
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const StudyRow& a, const StudyRow& b) {
-    if (!ranked(a) || !ranked(b)) return ranked(a) && !ranked(b);
-    return metric.best != Column::Best::none && ranks_before(a, b, metric);
-  });
-}
-
-std::vector<StudyRow> study_rows(const StudySettings& study, const std::vector<RunResult>& results,
-                                 StudyOrder order) {
-  std::vector<StudyRow> rows = grouped(study, results);
-  if (order == StudyOrder::metric) sort_rows(study, rows);
-  return rows;
-}
-
-namespace {
-
-// Of a protocol: from 1; nothing for rows that are not ranked.
+// In a protocol, from 1; nothing for rows that are not ranked.
 Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, const StudyRow& row) {
   const Column metric = metric_column_of(study, rows, study.metric);
   if (!row.ranked(study.metric) || metric.best == Column::Best::none) return std::monostate();
@@ -344,82 +135,236 @@ Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, co
          }));
 }
 
-}  // namespace
+// A column of the study's table, and its cell for a row.
+struct StudyColumn {
+  Column column;
+  std::function<Cell(const StudyRow&)> cell;
+};
 
-Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
+std::vector<StudyColumn> label_columns(const StudySettings& study) {
+  std::vector<StudyColumn> columns;
+  for (const StudyAxis& axis : row_axes(study)) {
+    columns.push_back({key_column(axis.key), [key = axis.key, i = columns.size()](const auto& row) {
+                         return axis_value_title(key, row.labels[i]);
+                       }});
+  }
+  if (columns.empty()) {
+    columns.push_back({words_column("run"), [](const StudyRow& row) { return row.title(); }});
+  }
+  return columns;
+}
+
+std::vector<StudyColumn> study_columns(const StudySettings& study,
+                                       const std::vector<StudyRow>& rows, TableUse use) {
   const bool protocol = study.version > 0;
-  std::vector<Column> columns;
-  for (const StudyAxis& axis : study.axes) {
-    if (axis.key != kSeedAxis) columns.push_back(axis_column(axis));
-  }
-  const std::size_t tuned = study.tuning ? study.tuning->keys.size() : 0;
-  const bool untitled = columns.empty();
-  if (untitled) columns.push_back({.title = "run", .alignment = Column::Alignment::left});
+  std::vector<StudyColumn> columns = label_columns(study);
   if (protocol) {
-    for (const char* title : {"rank", "seeds"}) {
-      columns.push_back({.title = title, .format = {NumberFormat::Style::count}});
-    }
+    constexpr NumberFormat kCount{NumberFormat::Style::count};
+    columns.push_back({{.title = "rank", .format = kCount},
+                       [&](const StudyRow& row) { return rank_cell(study, rows, row); }});
+    columns.push_back({{.title = "seeds", .format = kCount}, [&](const StudyRow& row) {
+                         return std::int64_t{std::ssize(row.figures(study.metric))};
+                       }});
   }
-  for (std::size_t i = 0; i < tuned; ++i) {
-    columns.push_back(axis_column({.key = study.tuning->keys[i], .values = {}}));
+  for (std::size_t i = 0; study.tuning && i < study.tuning->keys.size(); ++i) {
+    columns.push_back({key_column(study.tuning->keys[i]),
+                       [&study, i](const auto& row) { return chosen_cell(study, row, i); }});
   }
-  const std::vector<Column> metrics = metric_columns(study, rows);
-  for (const Column& metric : metrics) {
-    columns.push_back(metric);
+  for (const Column& metric : metric_columns(study, rows)) {
+    columns.push_back({metric, [&study, metric, use, protocol](const StudyRow& row) {
+                         const Cell cell = figure_cell(row, metric, use);
+                         const bool plain =
+                             !protocol || use == TableUse::data || row.ranked(study.metric);
+                         return plain ? cell : as_words(cell, metric);
+                       }});
     if (!has_paper_value(study, metric.key)) continue;
     Column paper = metric;
     paper.title = "the paper's";
     paper.key += "_paper";
     paper.best = Column::Best::none;
-    columns.push_back(std::move(paper));
+    columns.push_back({std::move(paper), [&study, key = metric.key](const StudyRow& row) {
+                         return paper_cell(study, row, key);
+                       }});
   }
-  const bool incomplete =
-      std::any_of(rows.begin(), rows.end(), [](const StudyRow& row) { return !row.finished(); });
-  if (incomplete) {
-    columns.push_back({.title = "state", .alignment = Column::Alignment::left});
+  if (!std::ranges::all_of(rows, &StudyRow::finished)) {
+    columns.push_back({words_column("state"), [use](const StudyRow& row) {
+                         const bool brief = use == TableUse::page || row.finished();
+                         return brief ? row.state() : row.reasons();
+                       }});
   }
+  return columns;
+}
+
+// One more row below, where all rows are of the same data.
+void add_commonest_class(const StudySettings& study, const std::vector<StudyRow>& rows,
+                         Table& table) {
+  if (!study.spread.empty() || rows.empty() || !rows.front().commonest_class) return;
+  const std::optional<double> score = rows.front().commonest_class;
+  const bool same =
+      std::ranges::all_of(rows, [&](const StudyRow& row) { return row.commonest_class == score; });
+  const std::string_view own = glue_metric(study.runs.front().settings.glue.task);
+  if (!same || (study.metric != "score" && study.metric != own)) return;
+  std::vector<Cell> cells(table.columns().size());
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (table.columns()[i].key == study.metric) cells[i] = *score;
+  }
+  cells.front() = kCommonestClass;
+  table.add_row(std::move(cells));
+}
+
+struct Fact {
+  const char* title;
+  const char* pointer;  // into run.json
+};
+
+constexpr std::array kShownFacts{
+    Fact{"program", "/version"},
+    Fact{"commit", "/commit"},
+    Fact{"LibTorch", "/libtorch"},
+    Fact{"processor", "/machine/processor"},
+    Fact{"cores", "/machine/cores"},
+    Fact{"threads", "/machine/threads"},
+    Fact{"memory", "/machine/memory_bytes"},
+    Fact{"system", "/machine/system"},
+    Fact{"precision", "/precision"},
+    Fact{"data", "/data/name"},
+    Fact{"fingerprint of the data", "/data/fingerprint"},
+    Fact{"fingerprint of the tokenizer", "/data/tokenizer_fingerprint"},
+};
+
+std::string fact_of(const nlohmann::json& record, const std::string& pointer) {
+  if (!pointer.ends_with("_bytes")) return recorded_text(record, pointer);
+  const nlohmann::json::json_pointer place(pointer);
+  const bool bytes = record.is_object() && record.contains(place);
+  return bytes && record[place].is_number_unsigned()
+             ? format_bytes(record[place].get<std::uint64_t>())
+             : recorded_text(record, pointer);
+}
+
+}  // namespace
+
+Column words_column(const std::string& title, const std::string& key) {
+  return {.title = title, .key = key, .alignment = Column::Alignment::left};
+}
+
+Cell mean_cell(const std::vector<double>& values) {
+  if (values.empty()) return std::monostate();
+  if (values.size() == 1) return values.front();
+  return MeanAndDeviation{.mean = mean(values),
+                          .deviation = sample_standard_deviation(values),
+                          .count = static_cast<std::int64_t>(values.size())};
+}
+
+Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
+  Cell cell = number_cell(row, metric);
+  const std::string share = row.share(metric.key);
+  // A count that is the same for all seeds (parameters) holds for the whole row.
+  const bool constant = std::holds_alternative<double>(cell) &&
+                        metric.format.style == NumberFormat::Style::count &&
+                        metric.best == Column::Best::none;
+  if (use == TableUse::data || share.empty() || constant || is_empty(cell)) return cell;
+  const Cell text = as_words(cell, metric);
+  const auto* const shown = std::get_if<std::string>(&text);
+  return shown == nullptr ? cell : fmt::format("{} ({})", *shown, share);
+}
+
+Table study_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
+  const std::vector<StudyColumn> all = study_columns(study, rows, use);
+  std::vector<Column> columns;
+  for (const StudyColumn& one : all) columns.push_back(one.column);
   Table table(columns);
   for (const StudyRow& row : rows) {
     std::vector<Cell> cells;
-    for (const StudyAxis& axis : study.axes) {
-      if (axis.key == kSeedAxis) continue;
-      cells.emplace_back(axis_value_title(axis.key, row.labels[label_index(study, axis.key)]));
-    }
-    if (untitled) cells.emplace_back(row.title());
-    if (protocol) {
-      cells.push_back(rank_cell(study, rows, row));
-      cells.emplace_back(std::int64_t{std::ssize(row.figures(study.metric))});
-    }
-    for (std::size_t i = 0; i < tuned; ++i) {
-      std::string chosen = chosen_text(study, row, i);
-      cells.push_back(chosen.empty() ? Cell(std::monostate()) : Cell(std::move(chosen)));
-    }
-    for (const Column& metric : metrics) {
-      cells.push_back(figure_cell(row, metric, use));
-      if (protocol && use != TableUse::data && !row.ranked(study.metric)) {
-        cells.back() = as_words(cells.back(), metric);
-      }
-      if (has_paper_value(study, metric.key)) cells.push_back(paper_cell(study, row, metric.key));
-    }
-    if (incomplete) {
-      const bool brief = use == TableUse::page || row.finished();
-      cells.emplace_back(brief ? row.state() : row.reasons());
-    }
+    for (const StudyColumn& one : all) cells.push_back(one.cell(row));
     table.add_row(std::move(cells));
   }
   add_commonest_class(study, rows, table);
   return table;
 }
 
-Table missing_table(const std::vector<StudyRow>& rows) {
-  Table table({{.title = "without result", .alignment = Column::Alignment::left},
-               {.title = "why", .alignment = Column::Alignment::left}});
+Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows, TableUse use) {
+  const auto axis = std::ranges::find(study.axes, study.spread, &StudyAxis::key);
+  ROFORMER_ASSERT(axis != study.axes.end());
+  const std::size_t spread = label_index(study, study.spread);
+  const Column metric = metric_column(study.metric);
+  std::vector<Column> columns{words_column("model")};
+  for (const std::string& value : axis->values) {
+    Column& column = columns.emplace_back(metric);
+    column.title = axis_value_title(axis->key, value);
+    column.key = value;
+  }
+  std::vector<std::vector<Cell>> lines;  // the first cell is the title
+  const auto put = [&](const std::string& title, const std::string& value, const Cell& cell) {
+    const auto column = std::ranges::find(axis->values, value) - axis->values.begin();
+    if (column == std::ssize(axis->values)) return;
+    auto line = std::ranges::find_if(
+        lines, [&](const auto& cells) { return std::get<std::string>(cells.front()) == title; });
+    if (line == lines.end()) {
+      line = lines.insert(line, std::vector<Cell>(columns.size()));
+      line->front() = title;
+    }
+    (*line)[static_cast<std::size_t>(column) + 1] = cell;
+  };
   for (const StudyRow& row : rows) {
-    if (row.finished()) continue;
-    std::vector<Cell> cells;
-    cells.emplace_back(row.title());
-    cells.emplace_back(row.reasons());
-    table.add_row(std::move(cells));
+    std::vector<std::string> labels;
+    for (const StudyAxis& other : row_axes(study)) {
+      if (other.key == study.spread || other.key == study.choose) continue;
+      labels.push_back(row.labels[label_index(study, other.key)]);
+    }
+    put(labels.empty() ? study.name : fmt::format("{}", fmt::join(labels, ", ")),
+        row.labels[spread], figure_cell(row, metric, use));
+  }
+  for (const StudyRow& row : rows) {
+    if (metric.key != "score" || !row.commonest_class) continue;
+    put(kCommonestClass, row.labels[spread], *row.commonest_class);
+  }
+  for (const PaperValue& value : study.paper) {
+    if (value.metric != study.metric) continue;
+    put(value.model.empty() ? value.source : value.model, value.row, value.value);
+  }
+  Table table(columns);
+  for (std::vector<Cell>& line : lines) table.add_row(std::move(line));
+  return table;
+}
+
+Table missing_table(const std::vector<StudyRow>& rows) {
+  Table table({words_column("without result"), words_column("why")});
+  for (const StudyRow& row : rows) {
+    if (!row.finished()) table.add_row({row.title(), row.reasons()});
+  }
+  return table;
+}
+
+Table provenance_table(const std::vector<StudyRow>& rows) {
+  Table table({words_column("what"), words_column("of the runs")});
+  for (const auto& [title, pointer] : kShownFacts) {
+    std::vector<std::string> texts;
+    for (const StudyRow& row : rows) {
+      for (const RunResult& run : row.runs) add_once(texts, fact_of(run.record, pointer));
+    }
+    std::erase(texts, "");
+    if (!texts.empty()) table.add_row({title, fmt::format("{}", fmt::join(texts, ", "))});
+  }
+  return table;
+}
+
+Table runs_table(const std::vector<StudyRow>& rows) {
+  constexpr std::array kFigures{"steps", "tokens", "minutes"};
+  std::vector<Column> columns{words_column("run"), words_column("state")};
+  for (const char* figure : kFigures) columns.push_back(metric_column(figure));
+  columns.push_back(words_column("command"));
+  Table table(columns);
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      std::vector<Cell> cells{run.name, state_word(run.state)};
+      for (const char* name : kFigures) {
+        const auto figure = run.figures.find(name);
+        cells.push_back(figure == run.figures.end() ? Cell() : Cell(figure->second));
+      }
+      const std::string command = recorded_text(run.record, "/command");
+      cells.push_back(command.empty() ? Cell() : Cell(command));
+      table.add_row(std::move(cells));
+    }
   }
   return table;
 }

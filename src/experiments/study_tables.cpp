@@ -1,4 +1,4 @@
-#include "experiments/study_tables.h"
+#include "experiments/study_results.h"
 
 #include <fmt/format.h>
 
@@ -9,34 +9,27 @@
 #include <utility>
 
 #include "config/task_facts.h"
-#include "experiments/chosen_rows.h"
 #include "experiments/difference_table.h"
 #include "experiments/length_report.h"
-#include "experiments/run_facts.h"
-#include "experiments/spread_table.h"
-#include "experiments/target_differences.h"
 
 namespace roformer {
 namespace {
 
-bool any_best_validation(const StudySettings& study) {
-  return std::any_of(study.runs.begin(), study.runs.end(), shows_best_validation);
-}
-
 // Which validation the figures are of.
 std::string validation_sentence(const StudySettings& study) {
-  if (!any_best_validation(study)) return "Figures of the last validation.";
-  if (std::all_of(study.runs.begin(), study.runs.end(), shows_best_validation)) {
+  if (std::ranges::none_of(study.runs, shows_best_validation))
+    return "Figures of the last validation.";
+  if (std::ranges::all_of(study.runs, shows_best_validation)) {
     return "Figures of the best validation: training.patience ends the runs after it.";
   }
   return "Figures of the last validation; of the best where training.patience ends the run.";
 }
 
-// Several seeds that all go on from one pretraining say nothing of the pretraining's own noise.
+// Several seeds that all continue one pretraining say nothing about the pretraining's own noise.
 std::string checkpoint_sentence(const StudySettings& study) {
   const std::optional<std::size_t> seed = seed_axis(study);
   if (!seed || study.axes[*seed].values.size() < 2) return "";
-  // From where the runs of each row start.
+  // The models from which the runs of each row start.
   std::map<std::vector<std::string>, std::set<std::string>> sources;
   for (const StudyRun& run : study.runs) {
     if (run.settings.model.from.empty() || !run.settings.model.from_weights) return "";
@@ -54,14 +47,12 @@ std::string checkpoint_sentence(const StudySettings& study) {
 
 std::string paper_sources(const StudySettings& study) {
   std::vector<std::string> sources;
-  for (const PaperValue& value : study.paper) {
-    const bool there = std::find(sources.begin(), sources.end(), value.source) != sources.end();
-    if (!value.source.empty() && !there) sources.push_back(value.source);
-  }
+  for (const PaperValue& value : study.paper) add_once(sources, value.source);
+  std::erase(sources, "");
   return fmt::format("{}", fmt::join(sources, "; "));
 }
 
-// Of which shares of the steps the table shows the loss; "" where of none.
+// Names the shares of the steps at which the table shows the loss; "" without any.
 std::string shares_sentence(const std::vector<Column>& columns) {
   std::vector<std::string> shares;
   for (const char* const share : {"25", "50", "75"}) {
@@ -69,11 +60,11 @@ std::string shares_sentence(const std::vector<Column>& columns) {
     if (std::ranges::find(columns, key, &Column::key) != columns.end()) shares.emplace_back(share);
   }
   if (shares.empty()) return "";
-  std::string text = shares.front();
-  for (std::size_t i = 1; i < shares.size(); ++i) {
-    text += (i + 1 < shares.size() ? ", " : " and ") + shares[i];
-  }
-  return " Loss at " + text + " % of the steps: the nearest validation before.";
+  const std::string last = shares.back();
+  shares.pop_back();
+  const std::string others = fmt::format("{}", fmt::join(shares, ", "));
+  return " Loss at " + (others.empty() ? last : others + " and " + last) +
+         " % of the steps: the nearest validation before.";
 }
 
 std::string results_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
@@ -109,8 +100,8 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   return text;
 }
 
-// On the page the lines of the charts are rows below the others; no row is better than them or
-// worse, as none of them is trained.
+// The page shows the charts' lines as rows below the others. They are words and cannot be the best
+// of their column, because no model was trained for them.
 Table with_reference_lines(const Table& table, const StudySettings& study,
                            const StudyResults& results) {
   const std::vector<Column>& columns = table.columns();
@@ -148,10 +139,9 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
   };
   const std::vector<StudyRow> rows = chosen_rows(study, results.rows);
   if (!study.spread.empty()) {
-    add({.name = "spread", .title = "", .table = spread_table(study, rows, use), .caption = ""});
+    add({.name = "spread", .table = spread_table(study, rows, use)});
   }
   add({.name = "results",
-       .title = "",
        .table = use == TableUse::page
                     ? with_reference_lines(study_table(study, rows, use), study, results)
                     : study_table(study, rows, use),
@@ -160,7 +150,6 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
     add({.name = "missing",
          .title = "Not finished",
          .table = missing_table(results.rows),
-         .caption = "",
          .of_missing = true});
   }
   add({.name = "differences",
@@ -179,7 +168,6 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
     add({.name = "missing_translations",
          .title = "Without translations",
          .table = translations->missing,
-         .caption = "",
          .of_missing = true});
     add({.name = "translation_tests",
          .title = "Differences of the translations",
@@ -200,7 +188,6 @@ std::vector<StudyTable> study_tables(const StudySettings& study, const StudyResu
     add({.name = "missing_lengths",
          .title = "Not evaluated",
          .table = missing_lengths(results.lengths),
-         .caption = "",
          .of_missing = true});
   }
   return tables;

@@ -17,12 +17,12 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
-#include "experiments/data_facts.h"
-#include "experiments/run_facts.h"
+#include "experiments/run_result.h"
+#include "experiments/study_rows.h"
 #include "report/json_lines.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "training/run_directory.h"
-#include "training/training_summary.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -30,20 +30,20 @@ namespace {
 
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
-// Null where it is not there yet. Throws Error (failure) for a damaged one.
+// Null where there is none yet. Throws Error (failure) for a damaged one.
 nlohmann::json read_run_json(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
   return fs::exists(file, error) ? read_checksummed_json(file) : nlohmann::json();
 }
 
-// Of the data themselves where both sides can be told by fingerprints, so that data that were only
-// moved count as the same; else of their folder.
+// Compares fingerprints where both sides have them, so that moved data count as the same; else the
+// folders.
 std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
                                       const Settings& wanted) {
   std::vector<std::string> changes;
   const nlohmann::json now =
-      data_fingerprint(record).empty() ? nlohmann::json() : data_today(wanted);
+      recorded_text(record, "/data/fingerprint").empty() ? nlohmann::json() : data_today(wanted);
   if (now.is_null()) {
     const Key& key = *find_key("data.directory");
     if (key.get(stored) != key.get(wanted)) {
@@ -57,7 +57,7 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
   return changes;
 }
 
-// An option of a scheme that neither has, which the study's file gives for other rows.
+// An option of a scheme that neither uses: the study's file gives it for other rows.
 bool is_idle(const Key& key, const Settings& stored, const Settings& wanted) {
   const auto uses = [&](const PositionSettings& position) {
     return uses_scheme(position, key.scheme()) || position.cross == key.scheme();
@@ -78,7 +78,7 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   return changes;
 }
 
-// The steps that a training makes which no patience ends.
+// The steps of the training if patience had not ended it.
 double planned_steps(const TrainingSummary& summary, const Period& length) {
   const double consumed = summary.consumed.in(length.unit);
   const auto steps = static_cast<double>(summary.consumed.steps);
@@ -86,11 +86,10 @@ double planned_steps(const TrainingSummary& summary, const Period& length) {
                                                                 : steps;
 }
 
-// The validation nearest to the share of the steps, at it or before; none where that is not near: a
-// loss at 67 % is none at 75 %.
+// The last validation at or before this share of the steps; nullptr where that is not near: a loss
+// at 67 % is none at 75 %.
 const ValidationRecord* validation_at(const TrainingSummary& summary, double steps, double share) {
-  constexpr double kNear =
-      0.051;  // of the steps: 20 % stand for 25 %, where validations are tenths
+  constexpr double kNear = 0.051;  // of the steps: with validations every 10 %, 20 % counts as 25 %
   const ValidationRecord* nearest = nullptr;
   for (const ValidationRecord& record : summary.validations) {
     const auto step = static_cast<double>(record.step);
@@ -99,8 +98,8 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double ste
   return nearest;
 }
 
-// The figures of a validation; plain names are of the weights that the run serves
-// (training.weights), which its evaluations read, too.
+// The figures of a validation; plain names mean the weights that the run serves (training.weights)
+// and that its evaluations read.
 std::map<std::string, double> served_figures(const ValidationRecord& record,
                                              const Settings& settings) {
   std::map<std::string, double> figures = record.figures;
@@ -111,7 +110,7 @@ std::map<std::string, double> served_figures(const ValidationRecord& record,
   return figures;
 }
 
-// `shown` is the validation that the figures are of; null where there was none.
+// `shown` is the validation whose figures the table shows; nullptr where there was none.
 void add_validations(const TrainingSummary& summary, const ValidationRecord* shown,
                      const Settings& settings, RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
@@ -151,7 +150,7 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
   }
 }
 
-// Of a run that has to go on; the weights of one that has ended are decoded anew.
+// For a run that must be resumed; the weights of a finished run are simply decoded again.
 void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
                             std::vector<std::string>& changes) {
   for (const std::string& name : diff(stored, run.settings)) {
@@ -161,7 +160,7 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
   }
 }
 
-// `lines`: of its metrics.jsonl, the last ones at least.
+// `lines` of its metrics.jsonl, at least the last ones.
 JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& lines) {
   const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
     return line.value("kind", "") == "training";
@@ -207,6 +206,11 @@ void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& s
 
 }  // namespace
 
+bool is_settled(const TrainingRunStatus& status) {
+  using State = TrainingRunStatus::State;
+  return status.state == State::finished || status.state == State::refused;
+}
+
 fs::path run_folder(const StudyRun& run) {
   return run.settings.runs / run.settings.run;
 }
@@ -226,7 +230,7 @@ void recover_training(const StudyRun& run) {
   if (!run.refusals.empty()) return;
   try {
     recover_run(run_folder(run));
-  } catch (const DirectoryInUse&) {  // who holds it sees to that
+  } catch (const DirectoryInUse&) {  // its holder cleans up
   }
 }
 
@@ -247,7 +251,7 @@ TrainingRunStatus training_status(const StudyRun& run) {
 JobProgress training_progress(const StudyRun& run) {
   try {
     return progress_of(run, read_metrics(run, &read_last_json_lines));
-  } catch (const Error&) {  // it is being moved, or is damaged, which training_status says
+  } catch (const Error&) {  // it is being moved, or training_status will report damage
     return {};
   }
 }
@@ -264,7 +268,7 @@ RunResult training_result(const StudyRun& run) {
   const fs::path folder = run_folder(run);
   try {
     result.record = read_run_json(folder);
-  } catch (const Error&) {  // training_status says so
+  } catch (const Error&) {  // training_status reports it
   }
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   if (!summary || summary->reason == StopReason::signal) return result;

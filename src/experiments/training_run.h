@@ -1,5 +1,4 @@
-// The trainings of a study as their folders show them: which are finished, begun or made with other
-// settings, how far one is, and what it came to.
+// A training of a study, as its folder shows it: state, progress and result.
 #pragma once
 
 #include <string>
@@ -16,41 +15,44 @@ struct TrainingRunStatus {
   enum class State {
     waiting,   // not begun
     begun,     // can be resumed
-    finished,  // to its last step, until validations stopped improving, or until it diverged
-    changed,   // made with settings or data that would give other results, or damaged since
-    refused,   // its settings contradict themselves
+    finished,  // at its last step, when validations stopped improving, or because it diverged
+    changed,   // made with settings or data that would give other results, or damaged
+    refused,   // its settings contradict each other
   };
   State state = State::waiting;
   double done = 0;  // share of its training, in [0, 1]
   bool diverged = false;
-  // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints); or what is
-  // damaged
+  // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints), or what is
+  // damaged.
   std::vector<std::string> changes;
 };
 
+// Whether there is nothing left to train: finished, or refused.
+bool is_settled(const TrainingRunStatus& status);
+
 std::filesystem::path run_folder(const StudyRun& run);
 
-// The flags with which a run that was begun goes on as the study has it today: a continuation
-// takes the settings that the run stored, of which some may change (where the data lie, threads).
+// The flags that resume a begun run as the study defines it today. Resuming takes the settings that
+// the run stored; some of them may change (location of the data, threads).
 std::vector<std::string> resuming_flags(const StudyRun& run);
 
-// Puts back or takes away what a process that was killed while it replaced the run has left.
+// Cleans up after a process that was killed while it replaced the run.
 void recover_training(const StudyRun& run);
 
-// Looks, and changes nothing.
+// Reads only.
 TrainingRunStatus training_status(const StudyRun& run);
 
-// The last line of its metrics; nothing where there is none that can be read.
+// From the last line of its metrics; nothing where none can be read.
 JobProgress training_progress(const StudyRun& run);
 
-// Figures, by the names of run_figures() in config/study_metrics.h: parameters, steps, tokens,
-// minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the host's, as long as
-// the process did not start anew); those of one validation ("loss" as validation_loss, mlm's
-// "accuracy" as masked_accuracy, the others by their own name); loss_at_25, loss_at_50 and
-// loss_at_75, the validation loss when that share of the steps was done. In glue also score, the
-// task's own metric of the same validation, training_examples and validation_examples. Curves: the
-// figures of all validations over the steps. Figures that are not finite are left out, and runs
-// that are not finished have none.
+// Figures by the names of run_figures() in declaration/study_metrics.h: parameters, steps, tokens,
+// minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the host, of the last
+// process); those of one validation ("loss" as validation_loss, mlm's "accuracy" as
+// masked_accuracy, others under their own names); loss_at_25, loss_at_50 and loss_at_75, the
+// validation loss at that share of the steps. For labelled tasks also score, the task's own metric
+// of the same validation, training_examples and validation_examples. Curves hold the figures of all
+// validations over the steps. Figures that are not finite are left out; runs that are not finished
+// have none.
 RunResult training_result(const StudyRun& run);
 
 }  // namespace roformer

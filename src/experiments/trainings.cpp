@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "base/directory_lock.h"
@@ -11,13 +12,50 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "config/dump.h"
-#include "experiments/length_evaluations.h"
+#include "experiments/evaluations.h"
 #include "experiments/training_run.h"
 #include "training/run_directory.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kFlag = "--shard";
+
+bool read_number(const std::string& text, std::int64_t& value) {
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+std::int64_t array_variable(const std::string& name, const Environment& environment) {
+  const auto text = environment(name);
+  if (!text) {
+    throw_usage(kFlag, "slurm: " + name + " is not set: this is no job of a Slurm array",
+                "sbatch --array=1-8, or say which shard this is: --shard 2/8");
+  }
+  std::int64_t value = 0;
+  if (!read_number(*text, value)) throw_usage(name, "is \"" + *text + "\", not an integer");
+  return value;
+}
+
+// Array indices need not begin at 1 or be consecutive, but must be evenly spaced.
+StudyShard slurm_shard(const Environment& environment) {
+  const std::int64_t index = array_variable("SLURM_ARRAY_TASK_ID", environment);
+  const std::int64_t first = array_variable("SLURM_ARRAY_TASK_MIN", environment);
+  const std::int64_t last = array_variable("SLURM_ARRAY_TASK_MAX", environment);
+  const std::int64_t count = array_variable("SLURM_ARRAY_TASK_COUNT", environment);
+  const std::int64_t step = count > 1 ? (last - first) / (count - 1) : 1;
+  const bool evenly = count > 0 && step > 0 && first + step * (count - 1) == last &&
+                      index >= first && index <= last && (index - first) % step == 0;
+  if (!evenly) {
+    throw_usage(kFlag,
+                "slurm: the indices of the array are not evenly apart (" + std::to_string(count) +
+                    " from " + std::to_string(first) + " to " + std::to_string(last) + ")",
+                "sbatch --array=1-8, or say which shard this is: --shard 2/8");
+  }
+  return {.number = (index - first) / step + 1, .count = count};
+}
 
 using State = TrainingRunStatus::State;
 
@@ -33,11 +71,7 @@ void refuse_changes(const StudySettings& study, const std::vector<TrainingRunSta
   for (const TrainingRunStatus& status : statuses) {
     if (status.state != State::changed) continue;
     ++changed;
-    for (const std::string& change : status.changes) {
-      if (std::find(changes.begin(), changes.end(), change) == changes.end()) {
-        changes.push_back(change);
-      }
-    }
+    for (const std::string& change : status.changes) add_once(changes, change);
   }
   if (changed == 0) return;
   throw_usage(study.folder.string(),
@@ -57,8 +91,8 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
   return arguments;
 }
 
-// Throws Error (usage) where the run has become another's meanwhile, which only `overwrite`
-// replaces.
+// Throws Error (usage) where the run was made with other settings meanwhile, unless `overwrite`
+// allows to replace it.
 Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command& command) {
   std::shared_ptr<DirectoryLock> lock;
   try {
@@ -66,7 +100,7 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
     const InnerPath folder = study / "claims" / run.name;
     folder.make_folder();
     lock = std::make_shared<DirectoryLock>(folder);
-    // The training of a study that was killed is still leaving, or someone goes on with the run.
+    // A killed study's training may still be ending, or someone may have resumed the run.
     if (is_run(run_folder(run))) const DirectoryLock nobody(study / run.settings.run);
     recover_training(run);
     const TrainingRunStatus status = training_status(run);
@@ -86,13 +120,12 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
   }
 }
 
-// A run is evaluated as soon as it is trained, by the shard that has it, so that what is stopped
-// leaves whole rows.
+// The shard that trained a run evaluates it at once, so that an interrupted study has whole rows.
 std::vector<Job> evaluations_after(const StudySettings& study, const StudyRun& run,
                                    const std::string& program) {
   try {
     return evaluation_jobs(study, run, program);
-  } catch (const Error&) {  // asked for again, and told, when all are trained
+  } catch (const Error&) {  // evaluate_lengths tries again and reports it
     return {};
   }
 }
@@ -113,21 +146,17 @@ Job training_job(const StudySettings& study, const StudyRun& run, const Training
   return job;
 }
 
-bool is_settled(const TrainingRunStatus& status) {
-  return status.state == State::finished || status.state == State::refused;
-}
-
-// Of a protocol only what is asked for is made.
+// A protocol makes only the runs that the command asks for.
 bool is_asked(const StudySettings& study, std::size_t run) {
   return study.version == 0 || study.runs[run].asked;
 }
 
-// The runs to be made now, by their places.
+// The indices of the runs to be made now.
 std::vector<std::size_t> due_runs(const StudySettings& study,
                                   const std::vector<TrainingRunStatus>& statuses,
                                   const StudyShard& shard) {
   std::vector<std::size_t> due;
-  std::size_t asked = 0;  // what others have made of a protocol changes while shards are at work
+  std::size_t asked = 0;  // counts no other runs: their number changes while shards are at work
   for (std::size_t i = 0; i < study.runs.size(); ++i) {
     if (!is_asked(study, i)) continue;
     if (shard.takes(asked++) && !is_settled(statuses[i])) due.push_back(i);
@@ -135,33 +164,33 @@ std::vector<std::size_t> due_runs(const StudySettings& study,
   return due;
 }
 
-// What an earlier attempt of a run left that failed now is not what its settings came to.
+void fail(RunResult& result, const std::string& remark) {
+  result = {.name = result.name,
+            .values = result.values,
+            .state = RunResult::State::failed,
+            .remark = remark,
+            .record = result.record};
+}
+
+// A run that failed now may have results of an earlier attempt, which are not those of its
+// settings.
 bool put_failure(const StudyRun& run, const JobOutcome& ended, RunResult& result) {
   if (ended.end != JobOutcome::End::failed) return false;
   const TrainingRunStatus now = training_status(run);
   if (now.state == State::finished && now.diverged) return false;
-  result = {.name = result.name,
-            .values = result.values,
-            .state = RunResult::State::failed,
-            .remark = ended.reason,
-            .record = result.record};
+  fail(result, ended.reason);
   return true;
 }
 
-// Another process may have replaced a run since it was looked at: its figures are of other
-// settings.
+// Another process may have replaced a run meanwhile: its figures come from other settings.
 bool put_change(const StudyRun& run, RunResult& result) {
   const TrainingRunStatus now = training_status(run);
   if (now.state != State::changed || result.state == RunResult::State::failed) return false;
-  result = {.name = result.name,
-            .values = result.values,
-            .state = RunResult::State::failed,
-            .remark = "made with other settings since, or damaged: " + few_of(now.changes),
-            .record = result.record};
+  fail(result, "made with other settings since, or damaged: " + few_of(now.changes));
   return true;
 }
 
-// The runs that other shards are still to finish.
+// The number of runs that other shards must finish.
 std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResult>& results) {
   const std::vector<TrainingRunStatus> now = look_at(study);
   std::size_t waiting = 0;
@@ -173,6 +202,20 @@ std::size_t runs_of_others(const StudySettings& study, const std::vector<RunResu
 }
 
 }  // namespace
+
+StudyShard parse_shard(const std::string& text, const Environment& environment) {
+  if (text == "slurm") return slurm_shard(environment);
+  StudyShard shard;
+  const std::size_t slash = text.find('/');
+  const bool read = slash != std::string::npos &&
+                    read_number(text.substr(0, slash), shard.number) &&
+                    read_number(text.substr(slash + 1), shard.count);
+  if (!read || shard.number < 1 || shard.number > shard.count) {
+    throw_usage(kFlag, "\"" + text + "\" is neither slurm nor K/N with K from 1 to N",
+                "--shard 2/8 is the second of eight");
+  }
+  return shard;
+}
 
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options) {
   const fs::path folder = study.runs.front().settings.runs;
@@ -189,7 +232,7 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   const std::vector<std::size_t> due = due_runs(study, statuses, options.shard);
   std::vector<Job> jobs;
   for (const std::size_t i : due) jobs.push_back(training_job(study, study.runs[i], options));
-  // A shard leaves what others are at to them, and to the last of them the table.
+  // A shard does not wait for runs of others; the last shard draws the table.
   const JobOutcomes outcomes =
       run_jobs(jobs, {.parallel = options.parallel, .finished = whole ? before : 0, .wait = whole});
   Trainings trainings{.signal = outcomes.signal};

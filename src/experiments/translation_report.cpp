@@ -8,17 +8,17 @@
 #include <optional>
 
 #include "experiments/difference_table.h"
+#include "experiments/study_table.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/resampling.h"
 #include "metrics/statistics.h"
-#include "runs/source_lengths.h"
+#include "tasks/translation/translation_evaluation.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::size_t kResamples = 1000;  // Koehn's, and sacreBLEU's default
-constexpr auto kWords = Column::Alignment::left;
 constexpr NumberFormat kScore{NumberFormat::Style::fixed, 2};
 
 // A metric with the column that shows it.
@@ -58,16 +58,12 @@ Cell score_cell(TranslationMetric& metric, const TranslationRow& row,
   for (const TranslatedSet& run : row.runs) {
     scores.push_back(metric.describe(statistics_of(metric, run.lines, references).sums()).score);
   }
-  if (scores.empty()) return std::monostate();
-  if (scores.size() == 1) return scores.front();
-  return MeanAndDeviation{.mean = mean(scores),
-                          .deviation = sample_standard_deviation(scores),
-                          .count = static_cast<std::int64_t>(scores.size())};
+  return mean_cell(scores);
 }
 
 void add_scores(const StudyTranslations& translations, TranslationReport& report) {
   std::vector<Scorer> all = scorers(translations.target_language);
-  std::vector<Column> columns{{.title = "model", .alignment = kWords}};
+  std::vector<Column> columns{words_column("model")};
   for (const Scorer& scorer : all) {
     columns.push_back({.title = scorer.title,
                        .key = scorer.key,
@@ -92,7 +88,7 @@ void add_scores(const StudyTranslations& translations, TranslationReport& report
                                       translations.sources.size(), translations.split, signatures);
 }
 
-// The row of the study's reference for each row with translations; -1: none.
+// For each row with translations, the index of the row of the study's reference; -1: none.
 std::vector<std::ptrdiff_t> references_of(const StudySettings& study,
                                           const std::vector<StudyRow>& rows,
                                           const StudyTranslations& translations) {
@@ -110,8 +106,8 @@ std::vector<std::ptrdiff_t> references_of(const StudySettings& study,
 void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
                const StudyTranslations& translations, TranslationReport& report) {
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 4};
-  report.tests = Table({{.title = "model", .alignment = kWords},
-                        {.title = "reference", .alignment = kWords},
+  report.tests = Table({words_column("model"),
+                        words_column("reference"),
                         {.title = "BLEU", .key = "bleu", .format = kScore},
                         {.title = "the reference's", .key = "bleu_reference", .format = kScore},
                         {.title = "difference", .format = kScore},
@@ -198,8 +194,7 @@ void add_examples(const StudySettings& study, const StudyTranslations& translati
   const std::size_t wanted = std::min(all, static_cast<std::size_t>(study.evaluations.examples));
   for (std::size_t i = 0; i < wanted; ++i) {
     const std::size_t at = i * all / wanted;
-    Table table({{.title = fmt::format("sentence\u00a0{}", at + 1), .alignment = kWords},
-                 {.title = "", .key = "text", .alignment = kWords}});
+    Table table({words_column(fmt::format("sentence\u00a0{}", at + 1)), words_column("", "text")});
     table.add_row({"source", translations.sources[at]});
     table.add_row({"reference", translations.references[at]});
     for (const TranslationRow& row : translations.rows) {
@@ -222,8 +217,7 @@ TranslationReport translation_report(const StudySettings& study, const std::vect
   add_tests(study, rows, translations, report);
   add_lengths(translations, report);
   add_examples(study, translations, report);
-  report.missing = Table({{.title = "without translations", .alignment = kWords},
-                          {.title = "why", .alignment = kWords}});
+  report.missing = Table({words_column("without translations"), words_column("why")});
   for (const TranslationRow& row : translations.rows) {
     if (!row.reason.empty()) report.missing.add_row({row.title, row.reason});
   }

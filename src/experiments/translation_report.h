@@ -1,29 +1,50 @@
-// The translations of a study as it shows them: scores with their signatures, a paired bootstrap
-// test against the reference row, BLEU by the length of the source, and examples side by side.
+// The translations of a study, and how the study shows them: scores with their signatures, a paired
+// bootstrap test against the reference row, BLEU by the length of the source, and examples.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "experiments/study_table.h"
-#include "experiments/translated_sets.h"
+#include "experiments/study_rows.h"
 #include "report/chart.h"
 #include "report/table.h"
 
 namespace roformer {
 
+// A whole set as one run translated it.
+struct TranslatedSet {
+  std::string run;
+  std::vector<std::string> lines;  // one for each sentence
+};
+
+struct TranslationRow {
+  std::string title;
+  std::vector<std::string> labels;  // of the StudyRow
+  std::vector<TranslatedSet> runs;  // in the StudyRow's order, by seed
+  std::string reason;               // why there are none
+};
+
+struct StudyTranslations {
+  std::string split;            // "validation" or "test"
+  std::uint64_t data = 0;       // fingerprint of the set's data
+  std::string target_language;  // "de"
+  std::vector<std::string> sources, references;
+  std::vector<TranslationRow> rows;  // in the study's order
+};
+
 struct TranslationReport {
-  Table scores{{}};  // a row a model: sacreBLEU's BLEU and chrF2, and the older tokenised BLEU
+  Table scores{{}};  // for each model sacreBLEU's BLEU and chrF2, and the older tokenised BLEU
   std::string scores_caption;
-  Table tests{{}};  // against study.reference; no rows without one
+  Table tests{{}};  // against study.reference; empty without one
   std::string tests_caption;
-  LineChart by_length;          // of the source; a line a model
-  std::vector<Table> examples;  // source, reference and what the first run of each row made of it
+  LineChart by_length;          // of the source; a line for each model
+  std::vector<Table> examples;  // source, reference and the translation by each row's first run
   std::string examples_caption;
   Table missing{{}};  // models without translations, and why
 };
 
-// Of the rows that `translations` was made from, in the same order.
+// `translations` were made from `rows`, in the same order.
 TranslationReport translation_report(const StudySettings& study, const std::vector<StudyRow>& rows,
                                      const StudyTranslations& translations);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/period.h"
 #include "experiments/metric.h"
+#include "experiments/study_table.h"
 
 namespace roformer {
 namespace {
@@ -23,8 +24,7 @@ std::vector<std::string> labels_from(const StudyRow& row, std::size_t first) {
 }
 
 const StudyAxis& axis_named(const std::vector<StudyAxis>& axes, const std::string& key) {
-  const auto found = std::find_if(axes.begin(), axes.end(),
-                                  [&](const StudyAxis& axis) { return axis.key == key; });
+  const auto found = std::ranges::find(axes, key, &StudyAxis::key);
   ROFORMER_ASSERT(found != axes.end());
   return *found;
 }
@@ -40,8 +40,8 @@ std::optional<double> number_of(const std::string& text) {
   }
 }
 
-// Of a key with an order, the least or the greatest value that was tried; two values have no
-// inside.
+// Whether the value is the least or the greatest one that was tried, for keys with an order. Of two
+// values neither is inside.
 bool is_edge(const StudyAxis& axis, const std::string& value) {
   if (axis.values.size() < 3) return false;
   std::vector<double> numbers;
@@ -59,8 +59,7 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
   const Column metric = metric_column(tuning.study->metric);
   const std::size_t known = tuning.per.size();
   TunedChoice choice{.who = first_labels(*tried.front(), known)};
-  // A value that diverged has lost; one whose training failed (was killed, found no room on the
-  // disk) has not been tried.
+  // A value that diverged has lost; one whose training failed (killed, disk full) was not tried.
   for (const StudyRow* row : tried) {
     for (const RunResult& run : row->runs) {
       if (run.state != RunResult::State::failed) continue;
@@ -72,8 +71,7 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
       tried.begin(), tried.end(),
       [&](const StudyRow* a, const StudyRow* b) { return ranks_before(*a, *b, metric); });
   if (std::isnan(best.value(tuning.study->metric))) {
-    const bool finished = std::ranges::any_of(
-        best.runs, [](const RunResult& run) { return run.state == RunResult::State::finished; });
+    const bool finished = std::ranges::any_of(best.runs, &RunResult::finished);
     choice.reason = finished ? "no training of its tuning has a figure " + tuning.study->metric
                              : "no training of its tuning was finished: " + best.reasons();
     return choice;
@@ -85,7 +83,7 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
   return choice;
 }
 
-// Where the combination stands among all of the tuned keys, the last one running fastest.
+// The index of the combination among all of the tuned keys, the last key running fastest.
 std::size_t combination_of(const StudyTuning& tuning, const std::vector<std::string>& values) {
   std::size_t index = 0;
   for (std::size_t i = 0; i < tuning.keys.size(); ++i) {
@@ -113,10 +111,10 @@ TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResul
   std::vector<std::vector<const StudyRow*>> groups;
   for (const StudyRow& row : all.rows) {
     const std::vector<std::string> who = first_labels(row, tuning.per.size());
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
-      return first_labels(*other.front(), tuning.per.size()) == who;
+    auto group = std::ranges::find(groups, who, [&](const auto& other) {
+      return first_labels(*other.front(), tuning.per.size());
     });
-    if (group == groups.end()) group = groups.insert(groups.end(), std::vector<const StudyRow*>());
+    if (group == groups.end()) group = groups.emplace(group);
     group->push_back(&row);
   }
   for (const auto& group : groups) all.choices.push_back(choice_among(tuning, group));
@@ -128,8 +126,7 @@ StudySettings with_choices(const StudySettings& study, const TuningResults& resu
   const StudyTuning& tuning = *study.tuning;
   for (StudyRun& run : chosen.runs) {
     const std::vector<std::string> who = labels_of(study, run, tuning.per);
-    const auto choice = std::find_if(results.choices.begin(), results.choices.end(),
-                                     [&](const TunedChoice& other) { return other.who == who; });
+    const auto choice = std::ranges::find(results.choices, who, &TunedChoice::who);
     ROFORMER_ASSERT(choice != results.choices.end());
     run.chosen = choice->values;
     if (choice->values.empty()) {
@@ -142,7 +139,6 @@ StudySettings with_choices(const StudySettings& study, const TuningResults& resu
 }
 
 Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
-  constexpr auto kWords = Column::Alignment::left;
   const Column metric = metric_column(tuning.study->metric);
   const auto short_name = [](const std::string& key) {
     std::string name = key.substr(key.rfind('.') + 1);
@@ -151,9 +147,9 @@ Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
   };
   std::vector<Column> columns;
   for (const std::string& key : tuning.per) {
-    columns.push_back({.title = short_name(key), .key = key, .alignment = kWords});
+    columns.push_back(words_column(short_name(key), key));
   }
-  if (columns.empty()) columns.push_back({.title = "for", .alignment = kWords});
+  if (columns.empty()) columns.push_back(words_column("for"));
   std::vector<std::vector<std::string>> tried;
   for (const StudyRow& row : results.rows) {
     std::vector<std::string> values = labels_from(row, tuning.per.size());
@@ -165,7 +161,7 @@ Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
     columns.push_back({.title = title, .format = metric.format});
     tried.push_back(std::move(values));
   }
-  columns.push_back({.title = "chosen", .alignment = kWords});
+  columns.push_back(words_column("chosen"));
   Table table(columns);
   for (const TunedChoice& choice : results.choices) {
     std::vector<Cell> cells(choice.who.begin(), choice.who.end());

@@ -1,5 +1,5 @@
-// What `tune:` comes to: for each row the values of the tuned keys with the best figure among the
-// trainings that were made for this, and the settings of the study's runs with these values.
+// The choices of `tune:`: for each row the values of the tuned keys whose trial has the best
+// figure, and the settings of the study's runs with these values.
 #pragma once
 
 #include <optional>
@@ -7,34 +7,35 @@
 #include <vector>
 
 #include "experiments/declaration/study_settings.h"
-#include "experiments/study_table.h"
+#include "experiments/study_rows.h"
 #include "report/table.h"
 
 namespace roformer {
 
 // The choice for the rows that agree in StudyTuning::per.
 struct TunedChoice {
-  std::vector<std::string> who;     // a value of each of those axes
-  std::vector<std::string> values;  // a value of each tuned key; empty: no training was finished
-  bool at_edge = false;  // of the values that were tried: there may be a better one beyond
-  std::string reason;    // where there is no choice
+  std::vector<std::string> who;     // a value for each of those axes
+  std::vector<std::string> values;  // a value for each tuned key; empty: no trial was finished
+  bool at_edge = false;             // an extreme of the tried values: a better one may lie beyond
+  std::string reason;               // why there is no choice
 };
 
 struct TuningResults {
-  std::vector<StudyRow> rows;  // of StudyTuning::study, in its order
+  std::vector<StudyRow> rows;  // the trials, in the order of StudyTuning::study
   std::vector<TunedChoice> choices;
 };
 
-// `results` of the runs of StudyTuning::study, in their order.
+// `results` are those of the runs of StudyTuning::study, in their order.
 TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResult>& results);
 
-// The study with every run's settings as chosen; a run without a choice is refused and says why.
+// The study with the chosen settings in every run; a run without a choice is refused with the
+// reason.
 StudySettings with_choices(const StudySettings& study, const TuningResults& results);
 
-// A row for each choice: what was tried with its figure, and what was chosen.
+// A row for each choice: the figures of the tried values, and the chosen one.
 Table tuning_table(const StudyTuning& tuning, const TuningResults& results);
 
-// What was done, for the report.
+// A sentence for the report.
 std::string tuning_sentence(const StudyTuning& tuning);
 
 }  // namespace roformer

@@ -13,9 +13,9 @@
 #include "interop/folder.h"
 #include "text/byte_level_file.h"
 #include "text/chat_template.h"
-#include "text/id_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -24,7 +24,7 @@
 #include "interop/row_orders.h"
 #include "interop/translator.h"
 #include "tensor/safetensors.h"
-#include "text/text_ends.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ class Exporter {
       : model_(model),
         settings_(model.settings),
         family_(exported_family(settings_)),
-        classifies_(task_facts(settings_.task).predicts_labels) {
+        classifies_(task_facts(settings_.task).exported == ExportForm::classifier) {
     const bool separate = translates() && !settings_.translation.tie_embeddings;
     const std::int64_t source =
         weight(separate ? "encoder.embedding.tokens.weight" : kTokens).size(0);

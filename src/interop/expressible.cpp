@@ -43,7 +43,7 @@ const Family* encoder_family(const Settings& settings) {
 
 const Family* nearest_family(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
-  if (task.translates) return &family_named("marian");
+  if (task.exported == ExportForm::translator) return &family_named("marian");
   return task.causal ? &causal_family(settings.model) : encoder_family(settings);
 }
 
@@ -102,7 +102,7 @@ const Family& exported_family(const Settings& settings) {
 }
 
 std::string exported_architecture(const Settings& settings) {
-  return exported_family(settings).architecture(task_facts(settings.task).predicts_labels);
+  return exported_family(settings).architecture(task_facts(settings.task).exported == ExportForm::classifier);
 }
 
 }  // namespace roformer

@@ -11,9 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/lfs_pointer.h"
 #include "base/printable.h"
-#include "tensor/damaged_tensors.h"
+#include "tensor/safetensors.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include "config/schemes/sinusoidal.h"
 #include "position/positions.h"
 #include "position/rotary_table.h"
-#include "position/sinusoid.h"
+#include "position/sinusoidal.h"
 
 namespace roformer {
 namespace {

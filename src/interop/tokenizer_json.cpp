@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/wordpiece_model.h"
+#include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "metrics/bleu_tokenizers.h"
 #include "metrics/code_points.h"
 
 namespace roformer {
@@ -22,24 +21,28 @@ double smoothing_value(const BleuSettings& settings) {
   return settings.smoothing == BleuSmoothing::floor ? kFloorDefault : kAddDefault;
 }
 
-std::string tokenizer_name(const BleuSettings& settings) {
-  switch (settings.tokenizer) {
-    case BleuTokenizer::mteval_13a:
-      return "13a";
-    case BleuTokenizer::international:
-      return "intl";
-    case BleuTokenizer::characters:
-      return "char";
-    case BleuTokenizer::none:
-      return "none";
-    case BleuTokenizer::chinese:
-      return "zh";
-    case BleuTokenizer::moses_compound:
-      return settings.language == MosesLanguage::german ? "moses-de+compound-split"
-                                                        : "moses-en+compound-split";
-  }
-  ROFORMER_ASSERT(false);
-  return {};
+struct NamedTokenizer {
+  const char* name;  // in signatures
+  std::string (*tokenize)(std::string_view line);
+};
+
+const NamedTokenizer& tokenizer_of(const BleuSettings& settings) {
+  static constexpr NamedTokenizer kTokenizers[] = {
+      {"13a", tokenize_13a},
+      {"intl", tokenize_international},
+      {"char", tokenize_characters},
+      {"none", [](std::string_view line) { return std::string(line); }},
+      {"zh", tokenize_chinese},
+      {"moses-de+compound-split",
+       [](std::string_view line) {
+         return split_compounds(moses_tokenize(line, MosesLanguage::german));
+       }},
+      {"moses-en+compound-split", [](std::string_view line) {
+         return split_compounds(moses_tokenize(line, MosesLanguage::english));
+       }}};
+  const bool english = settings.tokenizer == BleuTokenizer::moses_compound &&
+                       settings.language == MosesLanguage::english;
+  return kTokenizers[static_cast<std::size_t>(settings.tokenizer) + (english ? 1 : 0)];
 }
 
 std::string smoothing_name(const BleuSettings& settings) {
@@ -52,25 +55,6 @@ std::string smoothing_name(const BleuSettings& settings) {
       return fmt::format("add-k[{:.2f}]", smoothing_value(settings));
     case BleuSmoothing::none:
       return "none";
-  }
-  ROFORMER_ASSERT(false);
-  return {};
-}
-
-std::string tokenized(const BleuSettings& settings, std::string_view line) {
-  switch (settings.tokenizer) {
-    case BleuTokenizer::mteval_13a:
-      return tokenize_13a(line);
-    case BleuTokenizer::international:
-      return tokenize_international(line);
-    case BleuTokenizer::characters:
-      return tokenize_characters(line);
-    case BleuTokenizer::none:
-      return std::string(line);
-    case BleuTokenizer::chinese:
-      return tokenize_chinese(line);
-    case BleuTokenizer::moses_compound:
-      return split_compounds(moses_tokenize(line, settings.language));
   }
   ROFORMER_ASSERT(false);
   return {};
@@ -92,7 +76,7 @@ std::int64_t closest_length(std::size_t length, std::span<const std::u32string> 
   return static_cast<std::int64_t>(std::ranges::min_element(references, {}, key)->size());
 }
 
-// An int64 array that is given a fraction drops what stands behind the point.
+// An int64 array drops the fraction of a number that is written into it.
 NumpyFloat add(NumpyFloat count, double value, SumKind kind) {
   const NumpyFloat sum = count + value;
   return kind == SumKind::integers ? NumpyFloat(std::trunc(sum.value)) : sum;
@@ -128,14 +112,15 @@ std::string Bleu::name() const {
 }
 
 std::u32string Bleu::tokens(std::string_view line) {
+  const auto tokenize = tokenizer_of(settings_).tokenize;
   if (settings_.tokenizer == BleuTokenizer::moses_compound) {
-    std::string text = tokenized(settings_, line);
+    std::string text = tokenize(line);
     if (settings_.lowercase) text = lower_ascii(std::move(text));
     return words_.numbers(split_words(text));
   }
   const std::string lowered = settings_.lowercase ? lower_case(line) : std::string();
   if (settings_.lowercase) line = lowered;
-  return words_.numbers(split_words(tokenized(settings_, without_trailing_spaces(line))));
+  return words_.numbers(split_words(tokenize(without_trailing_spaces(line))));
 }
 
 std::vector<double> Bleu::row(std::string_view hypothesis,
@@ -227,7 +212,7 @@ std::vector<std::pair<std::string, std::string>> Bleu::settings() const {
   const bool older = settings_.tokenizer == BleuTokenizer::moses_compound;
   return {{"case", settings_.lowercase ? "lc" : "mixed"},
           {"eff", settings_.effective_order ? "yes" : "no"},
-          {"tok", tokenizer_name(settings_)},
+          {"tok", tokenizer_of(settings_).name},
           {"smooth", smoothing_name(settings_)},
           older ? std::pair<std::string, std::string>("like", "multi-bleu.perl")
                 : std::pair<std::string, std::string>("version", kSacrebleuVersion)};

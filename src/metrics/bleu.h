@@ -12,18 +12,18 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "metrics/moses_tokenizer.h"
 #include "metrics/ngram_trie.h"
+#include "metrics/tokenizers.h"
 #include "metrics/translation_metric.h"
 
 namespace roformer {
 
-enum class BleuTokenizer {
-  mteval_13a,      // 13a, the default
-  international,   // intl
-  characters,      // char
-  none,            // none: the text is tokenized already
-  chinese,         // zh
+enum class BleuTokenizer {  // in the order of the table in bleu.cpp
+  mteval_13a,               // 13a, the default
+  international,            // intl
+  characters,               // char
+  none,                     // none: the text is tokenized already
+  chinese,                  // zh
   moses_compound,  // Moses tokenizer, compounds split at the hyphen, multi-bleu.perl's arithmetic
 };
 
@@ -39,8 +39,8 @@ struct BleuSettings {
   bool effective_order = false;
 };
 
-// What fits a target language, by its code ("de", "zh-cn"): 13a splits no Chinese or Japanese
-// sentence into words. For Chinese sacreBLEU's own choice; for Japanese characters, where
+// The settings that fit a target language, by its code ("de", "zh-cn"). 13a splits no Chinese or
+// Japanese sentence into words: Chinese gets sacreBLEU's own choice, Japanese characters, because
 // sacreBLEU's choice needs a dictionary.
 BleuSettings bleu_for(std::string_view language);
 

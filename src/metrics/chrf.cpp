@@ -139,10 +139,6 @@ NumpyFloat Chrf::score(std::span<const double> sums, SumKind kind) const {
                             (NumpyFloat(factor) * precisions + recalls));
 }
 
-TranslationScore Chrf::describe(std::span<const double> sums) const {
-  return {.name = name(), .score = score(sums, SumKind::plain).value, .details = ""};
-}
-
 std::vector<std::pair<std::string, std::string>> Chrf::settings() const {
   return {{"case", settings_.lowercase ? "lc" : "mixed"},
           {"eff", settings_.epsilon_smoothing ? "no" : "yes"},

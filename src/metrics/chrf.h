@@ -28,7 +28,6 @@ class Chrf : public TranslationMetric {
   std::vector<double> row(std::string_view hypothesis,
                           std::span<const std::string_view> references) override;
   NumpyFloat score(std::span<const double> sums, SumKind kind) const override;
-  TranslationScore describe(std::span<const double> sums) const override;
 
  protected:
   std::vector<std::pair<std::string, std::string>> settings() const override;

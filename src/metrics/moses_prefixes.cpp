@@ -1,9 +1,9 @@
-// The toolkit's lists of abbreviations, as the MIT-licensed sacremoses hands them on.
+// The toolkit's lists of abbreviations, from the MIT-licensed sacremoses.
 #include <string_view>
 #include <unordered_map>
 
 #include "metrics/code_points.h"
-#include "metrics/moses_tokenizer.h"
+#include "metrics/tokenizers.h"
 
 namespace roformer {
 namespace {

@@ -1,17 +1,17 @@
-#include "metrics/moses_tokenizer.h"
-
 #include <unicode/uchar.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "metrics/code_points.h"
 #include "metrics/substitute.h"
+#include "metrics/tokenizers.h"
 
 namespace roformer {
 namespace {
 
-// A run of N dots is one character of its own while the rules run: this plus N.
+// A run of N dots is one character while the rules run: this plus N.
 constexpr char32_t kDots = 0x110000;
 
 bool is_space_of_perl(char32_t c) {
@@ -22,16 +22,18 @@ bool is_letter(char32_t c) {
   return u_isUAlphabetic(static_cast<UChar32>(c));
 }
 
-bool is_no_letter(char32_t c) {
-  return !is_letter(c);
-}
-
 bool is_number(char32_t c) {
   return (U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_N_MASK) != 0;
 }
 
-bool is_no_number(char32_t c) {
-  return !is_number(c);
+template <auto is_one>
+bool is_no(char32_t c) {
+  return !is_one(c);
+}
+
+template <char32_t wanted>
+bool is(char32_t c) {
+  return c == wanted;
 }
 
 bool is_neither(char32_t c) {
@@ -43,27 +45,7 @@ bool is_special(char32_t c) {
          std::u32string_view(U".'`,-").find(c) == std::u32string_view::npos;
 }
 
-bool is_comma(char32_t c) {
-  return c == ',';
-}
-
-bool is_apostrophe(char32_t c) {
-  return c == '\'';
-}
-
-bool is_lower_s(char32_t c) {
-  return c == 's';
-}
-
-bool starts_lower(std::u32string_view word) {
-  return !word.empty() && u_isULowercase(static_cast<UChar32>(word[0]));
-}
-
-bool starts_with_digit(std::u32string_view word) {
-  return !word.empty() && word[0] >= '0' && word[0] <= '9';
-}
-
-// Every run of white space one space, none outside, no other control characters of ASCII.
+// One space for each run of white space, none at the ends, and no control characters of ASCII.
 std::u32string clean(std::string_view line) {
   std::u32string result;
   for (const char32_t c : to_code_points(line)) {
@@ -93,17 +75,19 @@ std::u32string with_runs_of_dots(const std::u32string& text) {
   return result;
 }
 
+// For substitute() of three characters: writes `middle` in place of the second.
+auto keep_around(std::u32string_view middle) {
+  return [middle](std::u32string& result, const char32_t* c) {
+    (result += c[0]) += middle;
+    result += c[2];
+  };
+}
+
 std::u32string split_commas(std::u32string text) {
-  const auto behind = [](std::u32string& result, const char32_t* c) {
-    result += c[0];
-    result += U" , ";
-  };
-  const auto before = [](std::u32string& result, const char32_t* c) {
-    result += U" , ";
-    result += c[1];
-  };
-  text = substitute(text, behind, is_no_number, is_comma);
-  text = substitute(text, before, is_comma, is_no_number);
+  const auto after = [](std::u32string& result, const char32_t* c) { (result += c[0]) += U" , "; };
+  const auto before = [](std::u32string& result, const char32_t* c) { (result += U" , ") += c[1]; };
+  text = substitute(text, after, is_no<is_number>, is<','>);
+  text = substitute(text, before, is<','>, is_no<is_number>);
   if (text.size() > 1 && text.ends_with(U',') && is_number(text[text.size() - 2])) {
     text.insert(text.size() - 1, U" ");
   }
@@ -111,25 +95,16 @@ std::u32string split_commas(std::u32string text) {
 }
 
 std::u32string split_apostrophes(std::u32string text, MosesLanguage language) {
-  if (language == MosesLanguage::german) return pad(text, is_apostrophe);
-  const auto apart = [](std::u32string& result, const char32_t* c) {
-    result += c[0];
-    result += U" ' ";
-    result += c[2];
-  };
-  const auto right = [](std::u32string& result, const char32_t* c) {
-    result += c[0];
-    result += U" '";
-    result += c[2];
-  };
-  text = substitute(text, apart, is_no_letter, is_apostrophe, is_no_letter);
-  text = substitute(text, apart, is_neither, is_apostrophe, is_letter);
-  text = substitute(text, apart, is_letter, is_apostrophe, is_no_letter);
-  text = substitute(text, right, is_letter, is_apostrophe, is_letter);
-  return substitute(text, right, is_number, is_apostrophe, is_lower_s);  // 1990's
+  if (language == MosesLanguage::german) return pad(text, is<'\''>);
+  const auto apart = keep_around(U" ' "), right = keep_around(U" '");
+  text = substitute(text, apart, is_no<is_letter>, is<'\''>, is_no<is_letter>);
+  text = substitute(text, apart, is_neither, is<'\''>, is_letter);
+  text = substitute(text, apart, is_letter, is<'\''>, is_no<is_letter>);
+  text = substitute(text, right, is_letter, is<'\''>, is_letter);
+  return substitute(text, right, is_number, is<'\''>, is<'s'>);  // 1990's
 }
 
-// At single spaces: two of them have an empty word between, which the rule below looks at.
+// At single spaces: between two of them is an empty word, which split_periods() looks at.
 std::vector<std::u32string_view> split_at_spaces(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (std::size_t start = 0; start <= text.size();) {
@@ -145,16 +120,10 @@ std::vector<std::u32string_view> split_at_spaces(std::u32string_view text) {
 bool keeps_period(std::u32string_view stem, std::u32string_view next, MosesLanguage language) {
   const bool dotted = stem.find(U'.') != std::u32string_view::npos;
   if (dotted && std::ranges::any_of(stem, is_letter)) return true;
-  if (starts_lower(next)) return true;
-  switch (moses_prefix(to_utf8(stem), language)) {
-    case MosesPrefix::always:
-      return true;
-    case MosesPrefix::before_number:
-      return starts_with_digit(next);
-    case MosesPrefix::none:
-      return false;
-  }
-  return false;
+  if (!next.empty() && u_isULowercase(static_cast<UChar32>(next[0]))) return true;
+  const MosesPrefix prefix = moses_prefix(to_utf8(stem), language);
+  const bool number_follows = !next.empty() && next[0] >= '0' && next[0] <= '9';
+  return prefix == MosesPrefix::always || (prefix == MosesPrefix::before_number && number_follows);
 }
 
 std::u32string split_periods(std::u32string_view text, MosesLanguage language) {
@@ -177,40 +146,19 @@ std::u32string split_periods(std::u32string_view text, MosesLanguage language) {
   return result;
 }
 
-std::string escaped(std::u32string_view text) {
+std::string with_entities(std::u32string_view text) {
+  static constexpr std::pair<char32_t, std::u32string_view> kEntities[] = {
+      {'&', U"&amp;"},   {'|', U"&#124;"}, {'<', U"&lt;"},  {'>', U"&gt;"},
+      {'\'', U"&apos;"}, {'"', U"&quot;"}, {'[', U"&#91;"}, {']', U"&#93;"}};
   std::u32string result;
   for (const char32_t c : text) {
-    switch (c) {
-      case '&':
-        result += U"&amp;";
-        break;
-      case '|':
-        result += U"&#124;";
-        break;
-      case '<':
-        result += U"&lt;";
-        break;
-      case '>':
-        result += U"&gt;";
-        break;
-      case '\'':
-        result += U"&apos;";
-        break;
-      case '"':
-        result += U"&quot;";
-        break;
-      case '[':
-        result += U"&#91;";
-        break;
-      case ']':
-        result += U"&#93;";
-        break;
-      default:
-        if (c > kDots) {
-          result.append(c - kDots, U'.');
-        } else {
-          result += c;
-        }
+    const auto* const entity = std::ranges::find(kEntities, c, [](auto& e) { return e.first; });
+    if (entity != std::end(kEntities)) {
+      result += entity->second;
+    } else if (c > kDots) {
+      result.append(c - kDots, U'.');
+    } else {
+      result += c;
     }
   }
   return to_utf8(result);
@@ -226,7 +174,7 @@ std::string moses_tokenize(std::string_view line, MosesLanguage language) {
   std::u32string text = pad(clean(line), is_special);
   text = split_commas(with_runs_of_dots(text));
   text = split_apostrophes(std::move(text), language);
-  return escaped(split_periods(text, language));
+  return with_entities(split_periods(text, language));
 }
 
 std::string split_compounds(std::string_view tokens) {

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "metrics/numpy_array.h"
-#include "metrics/numpy_random.h"
 
 namespace roformer {
 namespace {

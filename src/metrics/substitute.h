@@ -6,8 +6,8 @@
 
 namespace roformer {
 
-// s/([first])([second])/.../g over `text`: where classes(c) hold for neighbouring characters,
-// write(result, characters) says what stands there instead; `characters` points at the first.
+// s/([first])([second])/.../g over `text`: where the classes hold for neighbouring characters,
+// write(result, characters) writes the replacement; `characters` points at the first of them.
 template <typename Text, typename Write, typename... Classes>
 Text substitute(const Text& text, Write write, Classes... classes) {
   constexpr std::size_t kLength = sizeof...(Classes);
@@ -38,7 +38,7 @@ Text pad(const Text& text, Class wanted) {
   return substitute(text, write, wanted);
 }
 
-// What substitute() writes for two neighbours so that a space stands on either side of one of them.
+// For substitute() of two characters: a space on either side of one of them.
 struct PadFirst {
   template <typename Text, typename Character>
   void operator()(Text& result, const Character* pair) const {

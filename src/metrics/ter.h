@@ -4,19 +4,18 @@
 #pragma once
 
 #include "metrics/ngram_trie.h"
+#include "metrics/tokenizers.h"
 #include "metrics/translation_metric.h"
 
 namespace roformer {
 
-struct TerSettings {
-  bool normalized = false;  // parts punctuation from words, decodes entities
-  bool no_punctuation = false;
-  bool asian_support = false;  // the two above reach East Asian characters too
-  bool case_sensitive = false;
-};
+using TerSettings = TercomRules;
 
-// Tercom's tokenizer: tokens between spaces.
-std::string tokenize_tercom(std::string_view line, const TerSettings& settings);
+// The edits that turn the hypothesis into the reference, in symbols that represent words: shifts of
+// up to ten words, each taken because it shortens the edit distance the most, and then the
+// distance. Greedy, and within a beam around the diagonal, so an upper bound; equal to sacreBLEU's
+// translation_edit_rate.
+std::int64_t count_edits(std::u32string_view hypothesis, std::u32string_view reference);
 
 class Ter : public TranslationMetric {
  public:
@@ -28,7 +27,6 @@ class Ter : public TranslationMetric {
   std::vector<double> row(std::string_view hypothesis,
                           std::span<const std::string_view> references) override;
   NumpyFloat score(std::span<const double> sums, SumKind kind) const override;
-  TranslationScore describe(std::span<const double> sums) const override;
 
  protected:
   std::vector<std::pair<std::string, std::string>> settings() const override;

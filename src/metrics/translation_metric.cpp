@@ -4,6 +4,10 @@
 
 namespace roformer {
 
+TranslationScore TranslationMetric::describe(std::span<const double> sums) const {
+  return {.name = name(), .score = score(sums, SumKind::plain).value, .details = ""};
+}
+
 std::string TranslationMetric::signature(const SignatureFacts& facts) const {
   std::string text = "nrefs:" + std::to_string(facts.references);
   if (facts.bootstrap) text += "|bs:" + std::to_string(*facts.bootstrap);

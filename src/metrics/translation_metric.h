@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/numpy_float.h"
+#include "metrics/numpy.h"
 
 namespace roformer {
 
@@ -51,7 +51,7 @@ class TranslationMetric {
   virtual std::vector<double> row(std::string_view hypothesis,
                                   std::span<const std::string_view> references) = 0;
   virtual NumpyFloat score(std::span<const double> sums, SumKind kind) const = 0;
-  virtual TranslationScore describe(std::span<const double> sums) const = 0;
+  virtual TranslationScore describe(std::span<const double> sums) const;
 
   // "nrefs:1|case:mixed|...|version:2.6.0"
   std::string signature(const SignatureFacts& facts) const;

@@ -1,11 +1,5 @@
 #include "model/beam_search.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/log_softmax.h>
-#include <ATen/ops/tensor.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -15,7 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tensor/row_tops.h"
+#include "tensor/aten.h"
+#include "tensor/operations.h"
 
 namespace roformer {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/decoding_settings.h"
+#include "model/sampling.h"
 #include "model/step_model.h"
-#include "model/token_rules.h"
 
 namespace roformer {
 

@@ -1,12 +1,10 @@
 #include "model/embedding.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-
 #include <cmath>
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

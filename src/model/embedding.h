@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "config/model_settings.h"
-#include "model/layer_parameters.h"
+#include "model/sub_layer.h"
 #include "tensor/operations.h"
 #include "tensor/token_layout.h"
 

@@ -7,7 +7,10 @@
 
 #include <cstdint>
 
+#include "attention/attention_cache.h"
+#include "attention/cross_attention.h"
 #include "config/training_settings.h"
+#include "model/step_model.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 
@@ -80,6 +83,25 @@ class EncoderDecoder {
   at::Tensor shared_table_;  // undefined where not tied
   TransformerStack encoder_, decoder_;
   at::Tensor output_, output_bias_;
+};
+
+// A translator, step by step: the source is encoded once, and a step costs only its new tokens.
+// Rows begin as one for each source sentence; hypotheses of one sentence share its memory.
+
+class TranslationStep : public StepModel {
+ public:
+  // ids [S] int64 of the source sentences.
+  TranslationStep(const EncoderDecoder& model, const at::Tensor& ids, const TokenLayout& source,
+                  Precision precision = Precision::fp32);
+
+  at::Tensor append(const at::Tensor& ids) override;
+  void reorder(std::span<const std::int64_t> rows) override;
+
+ private:
+  const EncoderDecoder& model_;
+  Precision precision_;
+  CrossMemory memory_;
+  AttentionCache cache_;
 };
 
 }  // namespace roformer

@@ -1,14 +1,41 @@
-// Text from a model, token by token: several samples of one prompt side by side.
+// Texts drawn from a step model, token by token, several of each beginning side by side. Every
+// sample draws from a key of its own, so that what it becomes does not depend on its neighbours.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "model/beam_search.h"
 #include "model/sampling.h"
 #include "model/step_model.h"
 
 namespace roformer {
+
+// Of one row of the model: where its texts begin and end, and the keys of its samples.
+struct SampledBeginning {
+  BeamSentence text;
+  std::vector<std::uint64_t> keys;  // not empty
+};
+
+struct SampleSettings {
+  SamplingSettings choice;
+  bool always_ends = true;  // the last token of the longest text is the end; false: it breaks off
+  std::vector<std::int64_t> other_ends = {};  // ids that end a text as the vocabulary's end does
+  // Told of each token as it is chosen, the end excepted.
+  std::function<void(std::int64_t beginning, std::int64_t sample, std::int64_t id)> on_token;
+};
+
+// One hypothesis for each key of each beginning, in their order, with the probabilities that the
+// model itself gives, whatever the choice made of them; its score is the log probability. The model
+// holds one row a beginning and nothing yet; all begin with equally many ids. Without an end (-1)
+// and others texts break off.
+std::vector<std::vector<Hypothesis>> sample_texts(StepModel& model,
+                                                  const std::vector<SampledBeginning>& beginnings,
+                                                  const BeamVocabulary& vocabulary,
+                                                  const SampleSettings& settings);
+
+// Text from a model, token by token: several samples of one prompt side by side.
 
 struct GenerationOptions {
   SamplingSettings sampling;

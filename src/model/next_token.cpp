@@ -1,15 +1,11 @@
 #include "model/next_token.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <limits>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 

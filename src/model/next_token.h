@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "attention/attention_cache.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/step_model.h"
 #include "model/transformer_stack.h"
 

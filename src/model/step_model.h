@@ -5,7 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace roformer {
 
@@ -18,6 +20,20 @@ class StepModel {
   virtual at::Tensor append(const at::Tensor& ids) = 0;
   // Row i goes on from row rows[i]. Fewer rows than before are cheaper from then on.
   virtual void reorder(std::span<const std::int64_t> rows) = 0;
+};
+
+// Several step models of one vocabulary as one: what follows has the mean of their probabilities.
+
+class Ensemble : public StepModel {
+ public:
+  explicit Ensemble(std::vector<std::unique_ptr<StepModel>> members);
+
+  // Logits [B, V] that are the logarithm of the mean probabilities.
+  at::Tensor append(const at::Tensor& ids) override;
+  void reorder(std::span<const std::int64_t> rows) override;
+
+ private:
+  std::vector<std::unique_ptr<StepModel>> members_;
 };
 
 }  // namespace roformer

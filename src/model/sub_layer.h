@@ -1,6 +1,4 @@
-// The parts of a layer: self-attention, attention to a memory, feed-forward. A sub-layer returns
-// the input of its output projection; the stack fuses that projection's bias, dropout and residual
-// with the following norm. T tokens, M width.
+// Linear maps and norms: the parameters that every layer consists of.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,16 +8,43 @@
 #include <string>
 #include <utility>
 
+#include "attention/attend.h"
 #include "attention/attention_cache.h"
-#include "attention/attention_observer.h"
 #include "attention/cross_attention.h"
 #include "attention/position_session.h"
 #include "config/model_settings.h"
-#include "model/layer_parameters.h"
 #include "tensor/operations.h"
+#include "tensor/parameters.h"
 #include "tensor/token_layout.h"
 
 namespace roformer {
+
+struct Linear {
+  at::Tensor weight;  // [out, in]
+  at::Tensor bias;    // [out] or undefined
+};
+struct LinearShape {
+  std::int64_t out = 0, in = 0;
+  double initialization = 0.02;  // standard deviation of the truncated normal
+  bool bias = true;
+};
+// NAME.weight and NAME.bias.
+Linear add_linear(const ParameterScope& scope, const std::string& name, const LinearShape& shape);
+
+// x [T, in] -> [T, out], with the bias if defined.
+at::Tensor apply(const Linear& linear, const at::Tensor& x);
+
+struct Norm {
+  at::Tensor gain, shift;  // [size]; shift undefined without biases
+  NormKind kind = NormKind::layer_norm;
+};
+// Adds a norm of the model's kind.
+Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size,
+              const ModelSettings& model);
+
+// The parts of a layer: self-attention, attention to a memory, feed-forward. A sub-layer returns
+// the input of its output projection; the stack fuses that projection's bias, dropout and residual
+// with the following norm. T tokens, M width.
 
 // The inputs of a forward pass that all sub-layers share.
 struct StackPass {

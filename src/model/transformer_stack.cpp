@@ -1,21 +1,20 @@
 #include "model/transformer_stack.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/index_select.h>
 #include <c10/core/GradMode.h>
 
 #include <memory>
 #include <utility>
 
-#include "attention/hidden_keys.h"
-#include "attention/padded_block.h"
+#include "attention/attention_cache.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "config/attention_layers.h"
+#include "tensor/aten.h"
 #include "tensor/finite_check.h"
-#include "tensor/graph_recording.h"
+#include "tensor/gradient.h"
+#include "tensor/on_device.h"
 #include "tensor/operations.h"
-#include "tensor/recomputation.h"
+#include "tensor/token_layout.h"
 
 namespace roformer {
 namespace {

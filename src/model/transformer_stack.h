@@ -18,7 +18,7 @@
 #include "model/embedding.h"
 #include "model/sub_layer.h"
 #include "position/scheme.h"
-#include "tensor/parameter_scope.h"
+#include "tensor/parameters.h"
 
 namespace roformer {
 

@@ -3,15 +3,13 @@
 // (the author's repository). Section 8.
 #include "position/alibi.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
-
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "config/schemes/alibi.h"
 #include "position/constant_bias.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -11,7 +11,7 @@
 #include <list>
 
 #include "position/scheme.h"
-#include "tensor/graph_recording.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 

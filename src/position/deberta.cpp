@@ -1,16 +1,13 @@
 // Disentangled attention (DeBERTa, He 2021): the content of the query meets a projected vector of
 // the distance (c2p), and so does the content of the key (p2c). Section 7.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/layer_norm.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "config/schemes/deberta.h"
-#include "position/distance_buckets.h"
-#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

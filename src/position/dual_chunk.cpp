@@ -1,9 +1,7 @@
 // Dual chunk attention (An 2024, arXiv:2402.17463): rotary positions that begin anew in each chunk
 // of the text. Queries stand further on for keys of the chunk before and of all earlier ones, so
 // that no distance passes the chunk's size. For models that were trained with rope. Section 27.
-#include "position/dual_chunk.h"
-
-#include <ATen/TensorOperators.h>
+#include "position/remapped_distances.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -4,15 +4,6 @@
 // Section 24.
 #include "position/explicit_positions.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/clamp_max.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,9 +16,10 @@
 #include "position/alibi.h"
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
-#include "position/sinusoid.h"
+#include "position/sinusoidal.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
-#include "tensor/pair_tables.h"
+#include "tensor/rotation.h"
 
 namespace roformer {
 namespace {

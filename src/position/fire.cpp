@@ -2,19 +2,12 @@
 // a logarithmic scale, to a bias for each head; every layer has its own. Section 14.
 #include "position/fire.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "tensor/aten.h"
 #include "tensor/gradient.h"
 #include "tensor/on_device.h"
 

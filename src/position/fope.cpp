@@ -3,19 +3,14 @@
 // or trained. Frequencies that the training never saw complete a rotation are left out. Section 21.
 #include "position/fope.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "position/rotary_table.h"
 #include "position/scheme.h"
-#include "tensor/pair_tables.h"
+#include "tensor/aten.h"
+#include "tensor/rotation.h"
 
 namespace roformer {
 namespace {

@@ -2,14 +2,13 @@
 // parameters for the model, a layer, a head or each head of each layer.
 #include "config/schemes/formula.h"
 
-#include <ATen/ops/tensor.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "config/formula/parameters.h"
 #include "position/formula_values.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,25 +1,64 @@
 #include "position/formula_values.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/maximum.h>
-#include <ATen/ops/minimum.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ScalarOps.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "position/formula_operations.h"
+#include "config/formula/operators.h"
 #include "position/relative_index.h"
-#include "tensor/graph_recording.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
 
 using Op = FormulaOperation;
+
+// A number is a tensor without dimensions, which leaves the others' type as it is.
+at::Tensor formula_number(double number) {
+  return at::native::wrapped_scalar_tensor(number);
+}
+
+// Whether gradients of the operation are computed from its result, which must not change then.
+bool keeps_result(Op operation) {
+  switch (operation) {
+    case Op::exponential:
+    case Op::square_root:
+    case Op::tangent_hyperbolic:
+    case Op::sigmoid:
+    case Op::power:
+    case Op::sum:  // a sum of one term is that term
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The operations on tensors that broadcast, with gradients. Conditions are bool.
+struct TensorMath {
+  static at::Tensor power(const at::Tensor& base, const at::Tensor& exponent) {
+    const bool two = base.dim() == 0 && !base.requires_grad() && base.item<double>() == 2;
+    return two ? at::exp2(exponent) : at::pow(base, exponent);
+  }
+  static at::Tensor lesser(const at::Tensor& a, const at::Tensor& b) {
+    return a.dim() == 0 ? bounded(b, a, false) : bounded(a, b, false);
+  }
+  static at::Tensor greater(const at::Tensor& a, const at::Tensor& b) {
+    return a.dim() == 0 ? bounded(b, a, true) : bounded(a, b, true);
+  }
+
+ private:
+  // at::minimum and at::maximum give equal arguments half of the gradient each. A constant bound
+  // should get none: at the bound all of it is the number's.
+  static at::Tensor bounded(const at::Tensor& x, const at::Tensor& bound, bool above) {
+    if (bound.dim() == 0 && !bound.requires_grad()) {
+      const double limit = bound.item<double>();
+      return above ? x.clamp_min(limit) : x.clamp_max(limit);
+    }
+    return above ? at::maximum(x, bound.to(x.scalar_type()))
+                 : at::minimum(x, bound.to(x.scalar_type()));
+  }
+};
 
 // Positions of queries and keys as two tensors that broadcast. In a causal model a key behind its
 // query is hidden: it gets the value of the query's own, so that no formula needs to have one for
@@ -47,6 +86,10 @@ bool is_number(const FormulaNode& node) {
 
 }  // namespace
 
+at::Tensor FormulaEvaluator::Value::as_tensor() const {
+  return tensor.defined() ? tensor : formula_number(number);
+}
+
 FormulaEvaluator::FormulaEvaluator(FormulaNode root, std::vector<FormulaNumbers> numbers,
                                    const ModelShape& shape)
     : root_(std::move(root)),
@@ -65,9 +108,7 @@ at::Tensor FormulaEvaluator::scores(const AttentionContext& context,
   const at::ScalarType type = score.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   Operands operands{.context = context, .type = type, .score = score.to(type)};
   const Value value = evaluate(root_, operands);
-  const at::Tensor result = (value.tensor.defined() ? value.tensor : formula_number(value.number))
-                                .to(score.scalar_type())
-                                .expand_as(score);
+  const at::Tensor result = value.as_tensor().to(score.scalar_type()).expand_as(score);
   // The softmax works in the memory of the scores: not in what is kept, spread out or needed again
   // by the backward pass.
   const bool own = root_.uses.score && result.is_contiguous() && !keeps_result(root_.operation);
@@ -91,7 +132,7 @@ at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionCont
                     .query = query,
                     .key = key};
   const Value value = evaluate(node, operands);
-  return on_device(value.tensor.defined() ? value.tensor : formula_number(value.number),
+  return on_device(value.as_tensor(),
                    at::TensorOptions().dtype(context.type).device(context.device));
 }
 
@@ -162,7 +203,7 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
                    .key = operands.key,
                    .exact = true};
     const Value value = operation(node, exact);
-    const at::Tensor tensor = value.tensor.defined() ? value.tensor : formula_number(value.number);
+    const at::Tensor tensor = value.as_tensor();
     return tensor.scalar_type() == at::kBool ? tensor : tensor.to(operands.type);
   };
   // The root is kept where it has been spread.
@@ -189,20 +230,14 @@ FormulaEvaluator::Value FormulaEvaluator::operation(const FormulaNode& node,
       node.operation == Op::logarithm ? beyond_one(node.arguments[0]) : nullptr;
   if (small != nullptr) {
     const Value value = evaluate(*small, operands);
-    return {.tensor =
-                at::log1p(value.tensor.defined() ? value.tensor : formula_number(value.number))};
+    return {.tensor = at::log1p(value.as_tensor())};
   }
   for (const FormulaNode& argument : node.arguments) {
     const Value value = evaluate(argument, operands);
-    if (value.tensor.defined()) {
-      arguments.push_back(value.tensor);
-    } else if (argument.type == FormulaType::boolean) {
-      arguments.push_back(formula_number(value.number).to(at::kBool));
-    } else {
-      arguments.push_back(formula_number(value.number));
-    }
+    const bool condition = !value.tensor.defined() && argument.type == FormulaType::boolean;
+    arguments.push_back(condition ? value.as_tensor().to(at::kBool) : value.as_tensor());
   }
-  return {.tensor = apply_formula(node.operation, arguments)};
+  return {.tensor = apply_formula(node.operation, TensorMath(), arguments)};
 }
 
 FormulaEvaluator::Value FormulaEvaluator::sum(const FormulaNode& node, Operands& operands) const {
@@ -211,7 +246,7 @@ FormulaEvaluator::Value FormulaEvaluator::sum(const FormulaNode& node, Operands&
   for (long t = terms.first; t <= terms.last; ++t) {
     operands.sums[node.name] = static_cast<double>(t);
     const Value value = evaluate(node.arguments[2], operands);
-    const at::Tensor term = value.tensor.defined() ? value.tensor : formula_number(value.number);
+    const at::Tensor term = value.as_tensor();
     total = total.defined() ? total + term : term;
   }
   operands.sums.erase(node.name);
@@ -271,8 +306,7 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) 
                  .exact = true,
                  .sums = operands.sums};
   const Value value = evaluate(node.arguments[0], exact);
-  at::Tensor entries =
-      (value.tensor.defined() ? value.tensor : formula_number(value.number)).to(at::kLong);
+  at::Tensor entries = value.as_tensor().to(at::kLong);
   if (entries.dim() == 0) entries = entries.view({1, 1, 1});
   if (numbers.clamped) return entries.clamp(0, size - 1);
   const auto least = entries.min().item<std::int64_t>(), most = entries.max().item<std::int64_t>();

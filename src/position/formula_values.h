@@ -47,6 +47,8 @@ class FormulaEvaluator {
   struct Value {
     double number = 0;
     at::Tensor tensor;  // undefined: the number
+
+    at::Tensor as_tensor() const;
   };
   // What is evaluated where.
   struct Operands {

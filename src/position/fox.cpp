@@ -3,17 +3,12 @@
 // do not depend on the token make it an ALiBi. Section 19.
 #include "position/fox.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cumsum.h>
-#include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/tensor.h>
-
 #include <cmath>
 
 #include "config/schemes/fox.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -1,11 +1,9 @@
 // KERPLE (Chi 2022): kernels of the distance with two trained numbers for each head and layer,
 // -r1 ln(1 + r2 d) or -r1 d^r2. Section 14.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/pow.h>
 
 #include "config/schemes/kerple.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

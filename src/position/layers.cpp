@@ -1,6 +1,5 @@
 // Another scheme in some of the layers: RoPE with every fourth layer without positions, say. Each
 // layer's attention asks the scheme of that layer and sees no other.
-#include <ATen/ops/zeros.h>
 
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "config/value.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

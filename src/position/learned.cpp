@@ -1,14 +1,11 @@
 // Learned absolute positions, one row of a table for each position (BERT, Devlin 2019), added to
 // the embedding. Section 2. `hierarchical` reaches length^2 positions from the same table
 // (bert4keras).
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/floor_divide.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/remainder.h>
 
-#include "base/error.h"
 #include "config/schemes/learned.h"
+#include "base/error.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

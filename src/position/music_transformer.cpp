@@ -1,7 +1,6 @@
 // Relative attention of the Music Transformer (Huang 2018): a trained vector of every distance, for
 // each head and layer, without clipping; the product with the table takes the place of the paper's
 // skewing. Section 3.
-#include <ATen/TensorOperators.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "config/schemes/music_transformer.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

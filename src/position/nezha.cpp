@@ -2,8 +2,8 @@
 // for keys, values and layers. Section 16, item 17. No parameters.
 #include "config/schemes/nezha.h"
 #include "config/schemes/sinusoidal.h"
-#include "position/relative_vectors.h"
-#include "position/sinusoid.h"
+#include "position/shaw.h"
+#include "position/sinusoidal.h"
 
 namespace roformer {
 namespace {

@@ -2,15 +2,12 @@
 // grow with the position, as in Llama 4's layers without rotations, section 28.
 #include "position/none.h"
 
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

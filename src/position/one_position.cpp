@@ -1,9 +1,9 @@
 #include "position/one_position.h"
 
-#include <ATen/ops/zeros_like.h>
-
 #include <utility>
 #include <vector>
+
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

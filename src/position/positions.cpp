@@ -1,12 +1,10 @@
 #include "position/positions.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/tensor.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 

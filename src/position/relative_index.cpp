@@ -1,9 +1,10 @@
 #include "position/relative_index.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "tensor/aten.h"
 
 namespace roformer {
 
@@ -44,6 +45,53 @@ at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
   const RelativeIndex index =
       relative_index(queries, keys, [&](std::int64_t distance) { return distance - range.least; });
   return expand_relative(values(distances_of(range)), index);
+}
+
+namespace {
+
+// How far a logarithm may miss a whole number that it should be.
+constexpr double kSlack = 1e-12;
+
+double log_ratio(std::int64_t x, std::int64_t from, std::int64_t to) {
+  const auto base = static_cast<double>(from);
+  return std::log(static_cast<double>(x) / base) / std::log(static_cast<double>(to) / base);
+}
+
+}  // namespace
+
+std::int64_t t5_bucket(std::int64_t distance, const DistanceBuckets& in) {
+  const std::int64_t count = in.bidirectional ? in.buckets / 2 : in.buckets;
+  const std::int64_t offset = in.bidirectional && distance > 0 ? count : 0;
+  const std::int64_t n =
+      in.bidirectional ? std::abs(distance) : std::max<std::int64_t>(-distance, 0);
+  const std::int64_t exact = count / 2;
+  if (n < exact) return offset + n;
+  if (n >= in.max_distance || exact == 0) return offset + count - 1;
+  const double step = log_ratio(n, exact, in.max_distance) * static_cast<double>(count - exact);
+  return offset + std::min(count - 1, exact + static_cast<std::int64_t>(std::floor(step + kSlack)));
+}
+
+std::int64_t deberta_bucket(std::int64_t past, std::int64_t buckets, std::int64_t max_position) {
+  const std::int64_t middle = buckets / 2;
+  const std::int64_t clamped = std::clamp(past, -(max_position - 1), max_position - 1);
+  const std::int64_t distance = std::abs(clamped);
+  if (distance <= middle) return clamped;
+  const double step =
+      log_ratio(distance, middle, max_position - 1) * static_cast<double>(middle - 1);
+  const std::int64_t bucket = static_cast<std::int64_t>(std::ceil(step - kSlack)) + middle;
+  return clamped < 0 ? -bucket : bucket;
+}
+
+ProjectedRows projected_rows(const at::Tensor& vectors, const at::Tensor& rows,
+                             const at::Tensor& weight) {
+  const std::int64_t heads = vectors.size(1), width = vectors.size(3);
+  if (vectors.size(0) * vectors.size(2) < width) {
+    return {.vectors = at::matmul(vectors.to(weight.scalar_type()),
+                                  weight.view({heads, width, weight.size(1)})),
+            .table = rows.unsqueeze(0)};
+  }
+  return {.vectors = vectors,
+          .table = at::matmul(rows, weight.t()).view({rows.size(0), heads, width}).transpose(0, 1)};
 }
 
 }  // namespace roformer

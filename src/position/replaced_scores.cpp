@@ -1,17 +1,13 @@
 #include "position/replaced_scores.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "tensor/aten.h"
+#include "tensor/dispatch.h"
 #include "tensor/gradient.h"
-#include "tensor/loops.h"
 #include "tensor/on_device.h"
-#include "tensor/text_blocks.h"
+#include "tensor/token_layout.h"
 
 namespace roformer {
 namespace {
@@ -67,6 +63,17 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
     }
     return {slopes, to_query, to_key};
   });
+}
+
+SharedRows::SharedRows(const at::Tensor& scores, const at::Tensor& shared) {
+  if (!shared.defined()) return;
+  std::vector<std::int64_t> sizes = scores.sizes().vec();
+  // Leading dimensions of one are the same for all that is in front of the others.
+  at::Tensor x = shared;
+  while (x.dim() > 2 && x.size(0) == 1) x = x.squeeze(0);
+  sizes.erase(sizes.begin(), sizes.end() - x.dim());
+  rows_ = x.expand(sizes).contiguous();
+  count_ = std::max<std::int64_t>(1, rows_.numel() / std::max<std::int64_t>(1, scores.size(-1)));
 }
 
 }  // namespace roformer

@@ -1,15 +1,14 @@
 // ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): rotary positions whose distances are cut at
 // a window, or grow slower beyond it. Near scores are RoPE's; far ones come from a second rotation
 // of the raw q and k. Section 11.
-#include "position/rerope.h"
-
-#include <ATen/TensorOperators.h>
+#include "position/remapped_distances.h"
 
 #include <cmath>
 
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

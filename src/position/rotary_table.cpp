@@ -1,10 +1,9 @@
 #include "position/rotary_table.h"
 
-#include <ATen/ops/empty.h>
-
 #include <cmath>
+#include <complex>
 
-#include "tensor/graph_recording.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -78,6 +77,21 @@ const Rotation& RotaryTables::get(const RotaryKey& key) {
     recent_.pop_back();
   }
   return recent_.front().second;
+}
+
+std::vector<double> decay_bound(std::span<const double> frequencies,
+                                std::span<const double> distances) {
+  std::vector<double> bound;
+  for (const double distance : distances) {
+    std::complex<double> partial = 0;
+    double sum = 0;
+    for (const double frequency : frequencies) {
+      partial += std::polar(1.0, distance * frequency);
+      sum += std::abs(partial);
+    }
+    bound.push_back(sum / static_cast<double>(frequencies.size()));
+  }
+  return bound;
 }
 
 }  // namespace roformer

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <list>
+#include <span>
 #include <vector>
 
 #include "config/schemes/rotary_layout.h"
@@ -66,5 +67,12 @@ class RotaryTables {
   std::list<std::pair<RotaryKey, Rotation>> recent_;
   std::int64_t bytes_ = 0;
 };
+
+// The long-term decay of RoPE: the bound of section 3.4.3 and figure 2 of the RoFormer paper.
+
+// f(m) = mean over j = 1 .. n of |S_j(m)|, S_j(m) = sum over i < j of e^(sqrt(-1) m theta_i) (eq.
+// 36, 37), for each distance m; n frequencies theta.
+std::vector<double> decay_bound(std::span<const double> frequencies,
+                                std::span<const double> distances);
 
 }  // namespace roformer

@@ -2,15 +2,12 @@
 // its own coefficient H / (8h). Section 14. No parameters.
 #include "position/sandwich.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cos.h>
-#include <ATen/ops/tensor.h>
-
 #include <utility>
 #include <vector>
 
 #include "position/constant_bias.h"
 #include "position/rotary_table.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -17,7 +17,7 @@
 #include "config/position_facts.h"
 #include "config/position_settings.h"
 #include "position/positions.h"
-#include "tensor/parameter_scope.h"
+#include "tensor/parameters.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -75,13 +75,6 @@ inline const at::Tensor& shared_parameter(const AttentionContext& context, std::
                                           const at::Tensor& own) {
   return context.shared.empty() ? own : context.shared.at(index);
 }
-
-// How queries and keys (and values, as the keys) are rotated.
-struct RotationPair {
-  Rotation query;
-  Rotation key;
-  bool value = false;
-};
 
 // The inputs of scores(). Vectors are [B, H, L, D], scores [B, H, Lq, Lk].
 struct ScoreTerms {
@@ -155,6 +148,21 @@ struct SchemeCapabilities {
            !changes_keys && !weights && !value_term && !transform && !token_inputs &&
            !draws_positions;
   }
+};
+
+// What a picture shows of a scheme that rotates pairs of features by fixed frequencies.
+struct FrequencyPicture {
+  struct Variant {  // the scheme as configured, or with another scaling
+    std::string name;
+    std::vector<double> frequencies;  // radians a token, one for each pair
+  };
+  struct Mark {
+    double wavelength = 0;  // tokens
+    std::string label;
+  };
+  std::vector<Variant> variants;
+  std::vector<Mark> marks;  // worth a line
+  std::int64_t training_length = 0;
 };
 
 // A scheme overrides the hooks of its group and leaves the others alone:
@@ -247,6 +255,12 @@ class PositionScheme {
     return {};
   }
 
+  // --- Is drawn by `roformer positions plot` ---
+
+  virtual std::optional<FrequencyPicture> frequency_picture(std::int64_t head_width) const {
+    return std::nullopt;
+  }
+
   // --- Reads the layer's input (gates, for instance) ---
 
   // Token by token, [T, M] -> [T, H, F].
@@ -288,5 +302,14 @@ std::unique_ptr<PositionScheme> make_scheme(const SchemeInputs& inputs);
 
 // "layers.3.attention.position.NAME"
 std::string layer_parameter(std::int64_t layer, const std::string& name);
+
+// Creates schemes by name: those of config/schemes/list.h, whose files here define `make_NAME`, and
+// registered ones.
+
+using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
+
+// Adds a scheme beside the built-in ones (a test's, say), whose definition is registered with
+// config/schemes/definition.h. The name must be new.
+void register_scheme(const std::string& name, SchemeFactory factory);
 
 }  // namespace roformer

@@ -1,15 +1,14 @@
 // SelfExtend (Jin 2024, arXiv:2401.01325): rotary positions whose distances from a window on are
 // counted in groups of tokens, so that a text several times longer than those of the training stays
 // within the distances that the model knows. For models that were trained with rope. Section 25.
-#include "position/self_extend.h"
-
-#include <ATen/TensorOperators.h>
+#include "position/remapped_distances.h"
 
 #include <vector>
 
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,9 +1,14 @@
 // Relative position representations (Shaw 2018): trained vectors of the clipped distance, shared by
 // the heads, each layer's own. Section 3.
+#include "position/shaw.h"
+
+#include <algorithm>
 #include <cmath>
 
 #include "config/schemes/shaw.h"
-#include "position/relative_vectors.h"
+#include "position/relative_index.h"
+#include "tensor/aten.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {
@@ -32,6 +37,31 @@ class Shaw : public RelativeVectors {
 
 std::unique_ptr<PositionScheme> make_shaw(const SchemeInputs& inputs) {
   return std::make_unique<Shaw>(inputs);
+}
+
+namespace {
+
+RelativeIndex clipped(const AttentionContext& context, std::int64_t left, std::int64_t right) {
+  return relative_index(context.queries, context.keys, [=](std::int64_t distance) {
+    return std::clamp(distance, -left, right) + left;
+  });
+}
+
+}  // namespace
+
+at::Tensor RelativeVectors::scores(const AttentionContext& context, const ScoreTerms& terms) const {
+  const Tables& tables = tables_[static_cast<std::size_t>(context.layer)];
+  return add_relative_products({.scores = terms.scores,
+                                .vectors = terms.query * terms.scale,
+                                .table = on_device(tables.key, context.device).unsqueeze(0),
+                                .index = clipped(context, left_, right_)});
+}
+
+at::Tensor RelativeVectors::value_term(const AttentionContext& context,
+                                       const at::Tensor& probabilities) const {
+  const Tables& tables = tables_[static_cast<std::size_t>(context.layer)];
+  return relative_sums(probabilities, on_device(tables.value, context.device).unsqueeze(0),
+                       clipped(context, left_, right_));
 }
 
 }  // namespace roformer

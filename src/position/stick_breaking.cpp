@@ -2,20 +2,15 @@
 // share of what is left, so that nearness needs no other position and no softmax. Section 23.
 #include "position/stick_breaking.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <vector>
 
 #include "base/error.h"
 #include "config/schemes/stick_breaking.h"
-#include "position/score_rows.h"
+#include "position/replaced_scores.h"
+#include "tensor/aten.h"
+#include "tensor/attention_kernels.h"
+#include "tensor/dispatch.h"
 #include "tensor/gradient.h"
-#include "tensor/loops.h"
-#include "tensor/score_kernels.h"
 
 namespace roformer {
 namespace {

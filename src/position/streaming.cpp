@@ -2,11 +2,7 @@
 // sees the first few tokens and the last ones, and counts its distance to the first as if those
 // between were not there, or as the window's. For models that were trained with rope or alibi.
 // Section 26.
-#include "position/streaming.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
+#include "position/remapped_distances.h"
 
 #include <algorithm>
 #include <vector>
@@ -15,6 +11,7 @@
 #include "position/replaced_scores.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

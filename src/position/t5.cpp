@@ -1,13 +1,12 @@
 // T5's bias (Raffel 2020): a trained number for each head and bucket of distances, shared by all
 // layers. Section 5.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
 
 #include <cmath>
 
 #include "config/schemes/t5.h"
-#include "position/distance_buckets.h"
+#include "position/relative_index.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -1,18 +1,15 @@
 // Relative positions of Transformer-XL (Dai 2019, section 3.3): scores from the content, from a
 // projected sinusoid of the distance, and from two global vectors u and w:
 // S_ij = ((q_i + u).k_j + (q_i + w).(R_{i-j} W)) / sqrt(D). Section 4.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/matmul.h>
 
 #include <algorithm>
 
 #include "config/schemes/sinusoidal.h"
 #include "config/schemes/transformer_xl.h"
-#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
-#include "position/sinusoid.h"
-#include "tensor/graph_recording.h"
+#include "position/sinusoidal.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

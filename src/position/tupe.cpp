@@ -1,19 +1,13 @@
 // TUPE (Ke 2021): the correlation of positions is a bias of its own, from projections of a trained
 // table, the same for all layers; [CLS], at position 0, is untied from positions. Section 6.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/where.h>
 
 #include <cmath>
 
 #include "base/error.h"
 #include "config/schemes/tupe.h"
-#include "position/distance_buckets.h"
-#include "position/projected_rows.h"
 #include "position/relative_index.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

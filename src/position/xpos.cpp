@@ -3,13 +3,12 @@
 // before (block-causal attention). Causal only. Section 11.
 #include "position/xpos.h"
 
-#include <ATen/TensorOperators.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "position/rotary_table.h"
 #include "position/scheme.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

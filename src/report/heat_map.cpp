@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 
@@ -16,41 +17,23 @@ namespace {
 
 constexpr int kLevels = 64;
 
-struct Colour {
-  double red, green, blue;
-};
 // Anchors of viridis (matplotlib) and of ColorBrewer's RdBu, both safe for the colour-blind.
-constexpr std::array<Colour, 9> kSequential{{{68, 1, 84},
-                                             {71, 44, 122},
-                                             {59, 81, 139},
-                                             {44, 113, 142},
-                                             {33, 144, 141},
-                                             {39, 173, 129},
-                                             {92, 200, 99},
-                                             {170, 220, 50},
-                                             {253, 231, 37}}};
-constexpr std::array<Colour, 9> kDiverging{{{33, 102, 172},
-                                            {67, 147, 195},
-                                            {146, 197, 222},
-                                            {209, 229, 240},
-                                            {247, 247, 247},
-                                            {253, 219, 199},
-                                            {244, 165, 130},
-                                            {214, 96, 77},
-                                            {178, 24, 43}}};
+using Anchors = std::array<std::uint32_t, 9>;  // 0xRRGGBB
+constexpr Anchors kSequential{0x440154, 0x472c7a, 0x3b518b, 0x2c718e, 0x21908d,
+                              0x27ad81, 0x5cc863, 0xaadc32, 0xfde725};
+constexpr Anchors kDiverging{0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7,
+                             0xfddbc7, 0xf4a582, 0xd6604d, 0xb2182b};
 
 std::string colour_of(int level, HeatMap::Colours colours) {
-  const auto& anchors = colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
+  const Anchors& anchors = colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
   const double point = static_cast<double>(level) / (kLevels - 1) * (anchors.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(point), anchors.size() - 2);
   const double share = point - static_cast<double>(below);
-  const auto blend = [share](double a, double b) {
+  const auto blend = [&](int shift) {
+    const double a = anchors[below] >> shift & 0xff, b = anchors[below + 1] >> shift & 0xff;
     return static_cast<int>(std::lround(a + share * (b - a)));
   };
-  const Colour& a = anchors[below];
-  const Colour& b = anchors[below + 1];
-  return fmt::format("#{:02x}{:02x}{:02x}", blend(a.red, b.red), blend(a.green, b.green),
-                     blend(a.blue, b.blue));
+  return fmt::format("#{:02x}{:02x}{:02x}", blend(16), blend(8), blend(0));
 }
 
 struct ValueRange {
@@ -208,12 +191,7 @@ Picture draw(const HeatMap& chart) {
 
 std::string to_svg(const HeatMap& chart, SvgUse use) {
   const Picture picture = draw(chart);
-  return svg_document({.title = chart.title,
-                       .subtitle = chart.subtitle,
-                       .description = picture.description,
-                       .width = picture.width,
-                       .height = picture.height,
-                       .use = use},
+  return svg_document(frame_of(chart, picture.description, picture.width, picture.height, use),
                       picture.content);
 }
 
@@ -239,13 +217,7 @@ std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
     top += row_height;
     width = std::max(width, left);
   }
-  return svg_document({.title = grid.title,
-                       .subtitle = grid.subtitle,
-                       .description = description,
-                       .width = width,
-                       .height = top,
-                       .use = use},
-                      content);
+  return svg_document(frame_of(grid, std::move(description), width, top, use), content);
 }
 
 }  // namespace roformer

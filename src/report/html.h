@@ -37,18 +37,19 @@ class HtmlReport {
   };
   void key_figures(const std::vector<KeyFigure>& figures);
   void table(const Table& table, std::string_view caption = "");
-  // Charts of lines, dots and shares are there twice, as wide as the column and as wide as a
-  // telephone; the page shows the one that is legible.
+  // Charts of lines, dots and shares are drawn twice, as wide as the column and as wide as a
+  // telephone; the page shows the legible one.
   void chart(const LineChart& chart);
   void chart(const DotChart& chart);
   void chart(const ShareChart& chart);
-  // The panels stand side by side where there is room, else below each other.
+  // The panels are side by side where there is room, else below each other.
   void chart(const LineChartGrid& grid);
   void chart(const HeatMap& chart) { figure(to_svg(chart, SvgUse::embedded)); }
   void chart(const HeatMapGrid& grid);
-  // What follows up to end_part() is shown where the reader has chosen this value of a filter, or
-  // all of its values: buttons above the contents, which need the page's script. Columns of tables
-  // whose key is `column` go with it. Parts of different filters may lie in each other.
+  // The content up to end_part() is shown while the reader has chosen this value of a filter, or
+  // all of its values, by buttons above the contents, which need the page's script. Columns of
+  // tables whose key is `column` are shown and hidden with it. Parts of different filters may be
+  // nested.
   struct Part {
     std::string filter;  // "length"
     std::string value;   // "128"
@@ -56,7 +57,7 @@ class HtmlReport {
   };
   void begin_part(const Part& part);
   void end_part() { body_ += "</div>\n"; }
-  // Long text behind a line to click on: a configuration, a log.
+  // Long text that opens with a click: a configuration, a log.
   void details(std::string_view summary, std::string_view preformatted);
 
   std::string html() const;
@@ -67,6 +68,8 @@ class HtmlReport {
   std::string body_;
 
   void figure(const std::string& svg);
+  void side_by_side(std::string_view title, std::string_view subtitle, std::string_view css_class,
+                    std::string_view panels);
 };
 
 }  // namespace roformer

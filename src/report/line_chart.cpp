@@ -1,16 +1,85 @@
-// Line charts, alone and as panels of a grid. Series are named at their line's end where all end at
-// the right edge and there is room; otherwise in a legend below the plot, so that no name ever
-// covers a line.
+// Line charts, alone and as panels of a grid. Series are named at the end of their lines where all
+// lines end at the right edge and there is room; otherwise in a legend below the plot, so that no
+// name ever covers a line.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "report/line_geometry.h"
 #include "report/svg.h"
 
 namespace roformer {
+
+std::vector<Point> thinned(const std::vector<Point>& points) {
+  std::vector<Point> result;
+  for (std::size_t begin = 0; begin < points.size();) {
+    std::size_t end = begin + 1;
+    const auto same_pixel = [&](const Point& other) {
+      return other.drawn() && points[begin].drawn() &&
+             std::floor(other.x) == std::floor(points[begin].x);
+    };
+    while (end < points.size() && same_pixel(points[end])) ++end;
+    const auto by_y = [](const Point& a, const Point& b) { return a.y < b.y; };
+    const auto [least, greatest] =
+        std::minmax_element(points.begin() + begin, points.begin() + end, by_y);
+    std::vector<std::size_t> kept{begin, static_cast<std::size_t>(least - points.begin()),
+                                  static_cast<std::size_t>(greatest - points.begin()), end - 1};
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    for (const std::size_t i : kept) result.push_back(points[i]);
+    begin = end;
+  }
+  return result;
+}
+
+std::string line_path(const std::vector<Point>& points) {
+  std::string result;
+  bool joined = false;
+  for (const Point& point : points) {
+    if (point.drawn()) {
+      result += (joined ? "L" : "M") + coordinate(point.x) + " " + coordinate(point.y);
+    }
+    joined = point.drawn();
+  }
+  return result;
+}
+
+std::vector<double> spread_labels(const std::vector<double>& sorted, const LabelSpace& space) {
+  // Neighbours that would overlap form a block around the mean of where they want to be.
+  struct Block {
+    double center = 0;
+    double count = 0;
+    double half = 0;  // from the center to the first and the last label
+  };
+  if (space.gap * (static_cast<double>(sorted.size()) - 1) > space.last - space.first) return {};
+  const auto make_block = [&space](double center, double count) {
+    const double half = 0.5 * space.gap * (count - 1);
+    center = std::min(std::max(center, space.first + half), space.last - half);
+    return Block{.center = center, .count = count, .half = half};
+  };
+  std::vector<Block> blocks;
+  for (const double centre : sorted) {
+    blocks.push_back(make_block(centre, 1));
+    while (blocks.size() > 1) {
+      const Block below = blocks.back();
+      const Block above = blocks[blocks.size() - 2];
+      if (below.center - below.half - above.center - above.half >= space.gap) break;
+      blocks.pop_back();
+      const double count = above.count + below.count;
+      const double center = (above.center * above.count + below.center * below.count) / count;
+      blocks.back() = make_block(center, count);
+    }
+  }
+  std::vector<double> centres;
+  for (const Block& block : blocks) {
+    for (double i = 0; i < block.count; ++i) {
+      centres.push_back(block.center - block.half + space.gap * i);
+    }
+  }
+  return centres;
+}
+
 namespace {
 
 constexpr std::size_t kMostMarkers = 12;
@@ -34,18 +103,12 @@ class LineDrawing {
       return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, coordinate(begin),
                          coordinate(length), scale.scale == Axis::Scale::logarithmic ? 1 : 0);
     };
-    return svg_document(
-        {.title = chart_.title,
-         .subtitle = chart_.subtitle,
-         .description = description(),
-         .attributes = fmt::format(" data-x=\"{}\" data-y=\"{}\" data-x-title=\"{}\"",
+    SvgFrame frame = frame_of(chart_, description(), chart_.width, height(), use_);
+    frame.attributes = fmt::format(" data-x=\"{}\" data-y=\"{}\" data-x-title=\"{}\"",
                                    scale_text(x_scale_, area_.left, area_.width),
                                    scale_text(y_scale_, area_.bottom(), -area_.height),
-                                   escape_xml(chart_.x.title)),
-         .width = static_cast<double>(chart_.width),
-         .height = height(),
-         .use = use_},
-        content());
+                                   escape_xml(chart_.x.title));
+    return svg_document(frame, content());
   }
 
   // All but the heading.
@@ -62,12 +125,6 @@ class LineDrawing {
     return static_cast<double>(chart_.height) + (direct_ ? 0 : legend_.height());
   }
 
-  Heading heading() const {
-    return {.title = chart_.title,
-            .subtitle = chart_.subtitle,
-            .width = static_cast<double>(chart_.width)};
-  }
-
   std::string description() const {
     std::string names;
     for (const Series& series : chart_.series) names += (names.empty() ? "" : ", ") + series.name;
@@ -80,7 +137,7 @@ class LineDrawing {
   struct Label {
     std::size_t index = 0;  // of the series
     double end = 0;         // where its line ends
-    double y = 0;           // where the name stands
+    double y = 0;           // of the name
   };
 
   const LineChart& chart_;
@@ -116,7 +173,7 @@ class LineDrawing {
   }
 
   void lay_out() {
-    heading_height_ = heading().height(true);
+    heading_height_ = heading_of(chart_).height(true);
     area_.top = heading_height_;
     for (const ReferenceLine& line : chart_.references) {
       if (line.direction == ReferenceLine::Direction::vertical && !line.label.empty()) {
@@ -138,7 +195,7 @@ class LineDrawing {
   }
 
   // Finds each name's height beside its line's end; false where some line ends before the right
-  // edge or has no point, or a name would come to lie too far from its line.
+  // edge or has no point, or a name would be too far from its line.
   bool place_labels() {
     constexpr double kFarthest = 50;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
@@ -244,8 +301,7 @@ class LineDrawing {
           (chart_.markers == LineChart::Markers::automatic && all.size() <= kMostMarkers);
       for (const Point& point : all) {
         if (!marked || !point.drawn()) continue;
-        result += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"3\" class=\"point c{}\"/>\n",
-                              coordinate(point.x), coordinate(point.y), series_colour(i));
+        result += svg_circle(point.x, point.y, 3, fmt::format("point c{}", series_colour(i)));
       }
     }
     return result + "</svg>\n";
@@ -293,7 +349,7 @@ double draw_row(const std::vector<LineChart>& panels, double width, double top,
     const LineDrawing panel(panels[i], SvgUse::embedded);
     content += fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n",
                            coordinate(width * static_cast<double>(i)), coordinate(top),
-                           panel.heading().draw(), panel.content());
+                           heading_of(panels[i]).draw(), panel.content());
     height = std::max(height, panel.height());
   }
   return height;
@@ -318,21 +374,14 @@ std::string to_svg(const LineChartGrid& grid, SvgUse use) {
   }
   const double width = grid.width;
   std::string content;
-  double top =
-      Heading{.title = grid.title, .subtitle = grid.subtitle, .width = width}.height(false);
+  double top = heading_of(grid).height(false);
   for (std::size_t begin = 0; begin < panels.size(); begin += static_cast<std::size_t>(columns)) {
     const std::size_t end = std::min(panels.size(), begin + static_cast<std::size_t>(columns));
     const std::vector<LineChart> row(panels.begin() + static_cast<std::ptrdiff_t>(begin),
                                      panels.begin() + static_cast<std::ptrdiff_t>(end));
     top += draw_row(row, width / columns, top, content);
   }
-  return svg_document({.title = grid.title,
-                       .subtitle = grid.subtitle,
-                       .description = description,
-                       .width = width,
-                       .height = top,
-                       .use = use},
-                      content);
+  return svg_document(frame_of(grid, std::move(description), width, top, use), content);
 }
 
 }  // namespace roformer

@@ -5,10 +5,135 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
-#include "report/text_width.h"
+#include "base/terminal.h"
 
 namespace roformer {
+namespace {
+
+// The round number next to `step`: 1, 2, 5 or 10 times a power of ten.
+double round_step(double step) {
+  const double power = std::pow(10.0, std::floor(std::log10(step)));
+  const double digits = step / power;
+  return power * (digits < 1.5 ? 1 : digits < 3.5 ? 2 : digits < 7.5 ? 5 : 10);
+}
+
+// Ticks of one axis share their power of a thousand and their digits: 0, 0.5k, 1.0k.
+std::vector<Tick> labelled(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const bool tiny = largest < 1e-3;
+  const bool huge = largest >= 1e13;
+  const double unit = largest >= 1e10 ? 1e9 : largest >= 1e7 ? 1e6 : largest >= 1e4 ? 1e3 : 1;
+  const char* const suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
+  int digits = 0;
+  for (const double value : values) {
+    const auto is_whole = [&](int places) {
+      const double scaled = value / unit * std::pow(10.0, places);
+      return std::abs(scaled - std::round(scaled)) < 1e-6 * std::max(1.0, std::abs(scaled));
+    };
+    while (digits < 6 && !is_whole(digits)) ++digits;
+  }
+  std::vector<Tick> ticks;
+  for (const double value : values) {
+    std::string label = "0";
+    if (value != 0 && (tiny || huge)) {
+      label = fmt::format("{:.3g}", value);
+      // 2e-05 -> 2e-5
+      const std::size_t zero = label.find_first_of("-+", 1);
+      if (zero != std::string::npos && label[zero + 1] == '0') label.erase(zero + 1, 1);
+    } else if (value != 0) {
+      label = fmt::format("{:.{}f}{}", value / unit, digits, suffix);
+    }
+    ticks.push_back({.value = value, .label = std::move(label)});
+  }
+  return ticks;
+}
+
+std::vector<double> linear_ticks(double low, double high, int target) {
+  const double step = round_step((high - low) / target);
+  std::vector<double> values;
+  const double slack = 1e-9 * (high - low);
+  for (double i = std::ceil((low - slack) / step); i * step <= high + slack; ++i) {
+    values.push_back(i * step);
+  }
+  return values;
+}
+
+std::vector<double> logarithmic_ticks(double low, double high, int target) {
+  const int first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
+  const int last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
+  const int stride = std::max(1, (last - first) / target);
+  const bool fine = last - first <= target / 2;
+  std::vector<double> values;
+  for (int power = first; power <= last; power += stride) {
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      if (digit != 1.0 && !fine) break;
+      const double value = digit * std::pow(10.0, power);
+      if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) values.push_back(value);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+double AxisScale::fraction(double value) const {
+  if (scale == Axis::Scale::linear) return (value - low) / (high - low);
+  if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+  return std::log(value / low) / std::log(high / low);
+}
+
+AxisScale fit_scale(const Axis& axis, const std::vector<double>& values, double padding) {
+  const bool logarithmic = axis.scale == Axis::Scale::logarithmic;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (const double value : values) {
+    if (!std::isfinite(value) || (logarithmic && value <= 0)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (low > high) low = high = 1;  // nothing to show, yet an axis
+  if (logarithmic) {
+    const double factor = std::pow(high / low, padding);
+    low = axis.minimum.value_or(low / factor);
+    high = axis.maximum.value_or(high * factor);
+    if (!(low > 0)) low = high > 0 ? high / 10 : 1;
+    if (!(high > low * (1 + 1e-9))) high = low * 10;
+  } else {
+    const double margin = padding * (high - low);
+    low = axis.minimum.value_or(low - margin);
+    high = axis.maximum.value_or(high + margin);
+    if (!(high - low > 1e-12 * std::max(std::abs(low), std::abs(high)))) {
+      const double reach = low == 0 ? 1 : 0.5 * std::abs(low);
+      low -= axis.minimum ? 0 : reach;
+      high = low + 2 * reach;
+    }
+  }
+  return {.low = low, .high = high, .scale = axis.scale, .ticks = axis.ticks};
+}
+
+std::vector<Tick> make_ticks(const AxisScale& scale, int target) {
+  if (!scale.ticks.empty()) {
+    std::vector<double> values = scale.ticks;
+    std::erase_if(values,
+                  [&](double value) { return !(value >= scale.low && value <= scale.high); });
+    return labelled(values);
+  }
+  if (scale.scale == Axis::Scale::logarithmic) {
+    std::vector<double> values = logarithmic_ticks(scale.low, scale.high, target);
+    // Fewer say too little of a scale that spans no decade: there even steps do.
+    if (values.size() >= 3) {
+      std::vector<Tick> ticks;
+      // Powers of ten differ too much to share digits.
+      for (const double value : values) ticks.push_back(labelled({value}).front());
+      return ticks;
+    }
+  }
+  return labelled(linear_ticks(scale.low, scale.high, target));
+}
+
 namespace {
 
 constexpr double kTitleSize = 15;
@@ -87,23 +212,14 @@ std::string colour_rules(const Palette& palette) {
 }  // namespace
 
 std::string escape_xml(std::string_view text) {
+  constexpr std::string_view kMarks = "&<>\"";
+  constexpr std::array<std::string_view, 4> kEntities{"&amp;", "&lt;", "&gt;", "&quot;"};
   std::string result;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') result += c;
+    if (const std::size_t mark = kMarks.find(c); mark != std::string_view::npos) {
+      result += kEntities[mark];
+    } else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') {
+      result += c;
     }
   }
   return result;
@@ -129,7 +245,8 @@ double text_width(std::string_view text, double font_size) {
     else
       ems += c >= 'A' && c <= 'Z' ? 0.7 : 0.6;
   }
-  ems += 0.6 * static_cast<double>(display_width(text) - std::min(ascii, display_width(text)));
+  const std::size_t columns = columns_of(text);
+  ems += 0.6 * static_cast<double>(columns - std::min(ascii, columns));
   return ems * font_size;
 }
 
@@ -168,6 +285,14 @@ std::string svg_text(double x, double y, std::string_view text, const TextStyle&
 std::string svg_line(double x1, double y1, double x2, double y2, std::string_view classes) {
   return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n",
                      coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), classes);
+}
+
+std::string svg_circle(double x, double y, double radius, std::string_view classes,
+                       std::string_view tooltip) {
+  const std::string end =
+      tooltip.empty() ? "/>" : "><title>" + escape_xml(tooltip) + "</title></circle>";
+  return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"{}\"{}\n", coordinate(x),
+                     coordinate(y), coordinate(radius), classes, end);
 }
 
 double Heading::height(bool vertical_axis_title) const {
@@ -273,8 +398,7 @@ std::string Legend::draw(double left, double top) const {
                             coordinate(x), coordinate(y), series_colour(i),
                             series_dashes(i).empty() ? "none" : series_dashes(i));
     } else {
-      result += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"fill c{}\"/>\n",
-                            coordinate(x + 20), coordinate(y), series_colour(i));
+      result += svg_circle(x + 20, y, 5, fmt::format("fill c{}", series_colour(i)));
     }
     result += svg_text(x + 34, y + 4.2, names[i], {.classes = "ink"});
   }

@@ -6,7 +6,6 @@
 #include "base/printable.h"
 #include "base/terminal.h"
 #include "report/table.h"
-#include "report/text_width.h"
 
 namespace roformer {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 constexpr std::size_t kGap = 2;
 
 std::string aligned(const std::string& text, std::size_t width, Column::Alignment alignment) {
-  const std::size_t used = display_width(text);
+  const std::size_t used = columns_of(text);
   const std::size_t space = width > used ? width - used : 0;
   const std::size_t before = alignment == Column::Alignment::left    ? 0
                              : alignment == Column::Alignment::right ? space
@@ -28,7 +27,7 @@ std::vector<std::vector<std::string>> cell_texts(const Table& table) {
   std::vector<std::vector<std::string>> texts(table.rows().size());
   for (std::size_t column = 0; column < table.columns().size(); ++column) {
     const auto tail_of = [&](std::size_t row) {
-      return display_width(table.deviation_text(row, column));
+      return columns_of(table.deviation_text(row, column));
     };
     std::size_t longest = 0;
     for (std::size_t row = 0; row < texts.size(); ++row) longest = std::max(longest, tail_of(row));
@@ -46,7 +45,7 @@ std::size_t longest_word(const std::string& text) {
   std::size_t longest = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    longest = std::max(longest, display_width(std::string_view(text).substr(begin, end - begin)));
+    longest = std::max(longest, columns_of(std::string_view(text).substr(begin, end - begin)));
     begin = end + 1;
   }
   return longest;
@@ -62,7 +61,7 @@ std::size_t least_width(const Table& table, std::size_t column,
   for (std::size_t row = 0; row < texts.size(); ++row) {
     const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
     const std::string& text = texts[row][column];
-    least = std::max(least, words ? std::min(part, longest_word(text)) : display_width(text));
+    least = std::max(least, words ? std::min(part, longest_word(text)) : columns_of(text));
   }
   return least;
 }
@@ -72,7 +71,7 @@ void append_lines(std::string& result, const Table& table, const std::vector<std
   std::vector<std::vector<std::string>> wrapped;
   std::size_t lines = 0;
   for (std::size_t column = 0; column < cells.size(); ++column) {
-    const bool fits = display_width(cells[column]) <= widths[column];
+    const bool fits = columns_of(cells[column]) <= widths[column];
     wrapped.push_back(fits ? std::vector{cells[column]} : wrap_text(cells[column], widths[column]));
     lines = std::max(lines, wrapped.back().size());
   }
@@ -111,8 +110,8 @@ TextTableRows::TextTableRows(const Table& expected, const TextTableOptions& opti
   std::vector<std::size_t> least;
   std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    std::size_t width = display_width(clean_text(columns[column].heading()));
-    for (const auto& row : texts) width = std::max(width, display_width(row[column]));
+    std::size_t width = columns_of(clean_text(columns[column].heading()));
+    for (const auto& row : texts) width = std::max(width, columns_of(row[column]));
     widths_.push_back(width);
     least.push_back(std::min(width, least_width(expected, column, texts)));
     total += width;

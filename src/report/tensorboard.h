@@ -1,12 +1,14 @@
-// TensorBoard event files: scalars and texts that `tensorboard --logdir` shows. The two protobuf
-// messages that this needs are encoded by hand (tensorboard/compat/proto: event.proto,
-// summary.proto), in records of TensorFlow's TFRecord format.
+// TensorBoard event files: scalars and texts that `tensorboard --logdir` shows, as protobuf
+// messages (tensorboard/compat/proto: event.proto, summary.proto) in records of TensorFlow's
+// TFRecord format. They are encoded by hand: two small messages are not worth protobuf and
+// TensorFlow.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "report/append_file.h"
@@ -38,5 +40,33 @@ class TensorBoardWriter {
 // Removes all events after `step`, and a half-written last record, from every event file of the
 // directory; each file is replaced atomically. Throws Error (failure) for a damaged record.
 void truncate_events_after(const InnerPath& directory, std::int64_t step);
+
+// The bytes of such files, apart from the writer so that they can be compared with those that
+// TensorBoard itself writes.
+
+// CRC-32C (Castagnoli), rotated and shifted as TFRecord files do.
+std::uint32_t masked_crc32c(std::string_view bytes);
+
+// Length, checksum, data, checksum.
+std::string record_of(std::string_view data);
+
+struct EventTime {
+  double wall_time = 0;  // seconds since 1970
+  std::int64_t step = 0;
+};
+
+// Serialised Event messages.
+std::string version_event(const EventTime& time);
+std::string session_start_event(const EventTime& time);
+std::string scalar_event(const EventTime& time, std::string_view tag, float value);
+std::string text_event(const EventTime& time, std::string_view tag, std::string_view markdown);
+
+// Takes the first record off `bytes` and returns its data; nothing when too few bytes are left for
+// a whole one. Throws Error (failure, without a location) where a checksum does not match.
+std::optional<std::string_view> take_record(std::string_view& bytes);
+
+// The step of a serialised Event; 0 where it says none. Throws Error (failure, without a location)
+// for bytes that are not a protobuf message.
+std::int64_t event_step(std::string_view event);
 
 }  // namespace roformer

@@ -15,13 +15,13 @@
 #include "data/glue.h"
 #include "interop/export.h"
 #include "interop/import.h"
-#include "runs/classifier_classes.h"
+#include "tasks/classification/classifier_classes.h"
 #include "runs/new_run.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "tasks/language_model.h"
-#include "tasks/translation_search.h"
-#include "tasks/translator.h"
+#include "tasks/language/language_model.h"
+#include "tasks/translation/translation_search.h"
+#include "tasks/translation/translator.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -198,7 +198,7 @@ ExportSummary export_text_model(const Settings& settings,
                                 const fs::path& checkpoint, const fs::path& folder) {
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
   ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-  if (task_facts(settings.task).predicts_labels) model.labels = class_names(settings.glue);
+  if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
   return write_hugging_face_folder(model, folder);
 }
 
@@ -253,7 +253,7 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
       require_finite(file.path(), name, value, "export an earlier checkpoint: --checkpoint STEP");
       tensors[name] = value;
     }
-    ExportSummary summary = task_facts(settings.task).translates
+    ExportSummary summary = task_facts(settings.task).exported == ExportForm::translator
                                 ? export_translator(settings, tensors, checkpoint, folder)
                                 : export_text_model(settings, tensors, checkpoint, folder);
     result.architecture = std::move(summary.architecture);

@@ -26,7 +26,7 @@
 #include "data/glue.h"
 #include "interop/folder.h"
 #include "interop/import.h"
-#include "runs/classifier_classes.h"
+#include "tasks/classification/classifier_classes.h"
 #include "runs/stored_weights.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
@@ -54,7 +54,7 @@ constexpr std::array kOfTranslator = {"translation.decoder_layers", "translation
 
 bool describes_model(const Key& key, const Settings& settings) {
   if (std::find(kOfTranslator.begin(), kOfTranslator.end(), key.name) != kOfTranslator.end()) {
-    return task_facts(settings.task).translates;
+    return task_facts(settings.task).has_decoder;
   }
   // The head's keys are the defaults where the source has no such head.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
@@ -92,7 +92,7 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
   Settings settings = load_settings(checkpoint / "config.yaml");
   require_parameters(settings, stored_vocabularies(settings, checkpoint), weights);
   // A translator's vocabularies are those of its data.
-  if (!task_facts(settings.task).translates) {
+  if (!task_facts(settings.task).has_decoder) {
     if (!weights.contains(kTokens)) {
       throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
     }
@@ -122,7 +122,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
       source.classified = to_word(source.settings.glue.task);
       source.labels = glue_task_facts(source.settings.glue.task).labels;
     }
-    if (task_facts(source.settings.task).translates) {
+    if (task_facts(source.settings.task).has_decoder) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
     } else {
       source.tokenizer = load_tokenizer(checkpoint);
@@ -253,8 +253,8 @@ std::vector<Override> model_source_keys(const fs::path& from) {
 
 std::string start_from(const ModelSource& source, const Settings& settings,
                        ParameterStore& parameters) {
-  const bool translates = task_facts(settings.task).translates;
-  if (task_facts(source.settings.task).translates != translates) {
+  const bool translates = task_facts(settings.task).has_decoder;
+  if (task_facts(source.settings.task).has_decoder != translates) {
     throw_usage(
         "model.from",
         fmt::format("{} is {}translator", source.folder.string(), translates ? "no " : "a "),

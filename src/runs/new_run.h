@@ -1,6 +1,8 @@
-// A run that no training made: its one checkpoint holds weights that come from elsewhere.
+// Runs that no training made: their one checkpoint holds imported weights, or the average of
+// several checkpoints of a run (Vaswani 2017, 6.1).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -16,18 +18,31 @@
 namespace roformer {
 
 struct NewRun {
-  const Settings& settings;  // run and runs say where it is to be
+  const Settings& settings;  // run and runs name its folder
   const std::vector<NamedTensor>& tensors;
-  const TrainingState& state;  // its seed, and what of training is in the weights
+  const TrainingState& state;  // the seed and length of the training that made the weights
   nlohmann::json data;         // for run.json: where the weights come from
-  // Puts what else a checkpoint holds, a tokenizer, into its folder.
+  // Adds the other files of a checkpoint (the tokenizer).
   std::function<void(const InnerPath& checkpoint)> save_assets;
 };
 
-// Returns the folder of the run. Throws Error: usage where there is a run that is not to be
-// overwritten (`otherwise` is the other way out), failure for what cannot be written; the run that
-// was there is then back.
+// Returns the folder of the run. Throws Error: usage where a run exists that may not be overwritten
+// (`otherwise` is the other way out), failure where something cannot be written; an overwritten run
+// then comes back.
 std::filesystem::path write_new_run(const NewRun& run, ExistingRun existing,
                                     const std::string& otherwise);
+
+struct AverageOptions {
+  std::filesystem::path run;
+  std::int64_t count = 5;
+  bool best = false;             // the best by validation; else the last
+  std::filesystem::path output;  // the run to make
+  ExistingRun existing = ExistingRun::refuse;
+};
+
+// Averages the weights that the run's training.weights names: each parameter is the mean over the
+// checkpoints, summed in double. Returns the checkpoints. Throws Error: usage for fewer checkpoints
+// than asked for, failure for damaged ones.
+std::vector<std::filesystem::path> average_run(const AverageOptions& options);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// What the processes of one training must agree on before it begins.
+// Checks that the processes of one training agree before it begins.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace roformer {
 
-// Throws Error (usage) for settings that this number of processes, or their devices, cannot have.
+// Throws Error (usage) for settings that this number of processes, or their devices, do not allow.
 void check_processes(const Settings& settings, const ComputePlan& plan, const Processes& processes);
 
-// Throws Error (usage) where another process has another program, configuration or other data.
+// Throws Error (usage) where processes differ in program, configuration or data.
 void compare_processes(const Settings& settings, const nlohmann::json& data,
                        const ComputePlan& plan, Processes& processes);
 
-// Threads of each process: all cores are shared by those of a machine.
+// Threads of each process; the processes of a machine share its cores.
 std::int64_t threads_of_each(const Settings& settings, const Processes& processes);
 
 }  // namespace roformer

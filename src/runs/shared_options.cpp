@@ -27,7 +27,7 @@ std::string option_key(const std::string& scheme, const std::string& option) {
   return fmt::format("position.{}.{}", scheme, option);
 }
 
-// The trained options that a scheme of that name has, too.
+// The trained options that the scheme of that name also has.
 Options shared_options(const PositionSettings& trained, const std::string& name) {
   Settings settings;
   settings.position = trained;
@@ -52,7 +52,7 @@ std::vector<PositionSettings> trained_by_layer(const Settings& stored) {
   return layers;
 }
 
-// What the overrides say of the scheme.
+// The overrides that concern the scheme.
 struct Given {
   std::string scheme;
   std::string layers;          // its map, where it is given
@@ -61,7 +61,7 @@ struct Given {
 
 Given given_by(const Settings& stored, const std::vector<Override>& overrides) {
   Given given{.scheme = stored.position.scheme};
-  Problems ignored;  // reported when the settings are loaded
+  Problems ignored;  // load_settings reports them
   for (const Assignment& one : expand_shorthands(to_assignments(overrides), ignored)) {
     if (one.key == "position" || one.key == "position.scheme") given.scheme = one.text;
     if (one.key == kLayerMap) given.layers = one.text;
@@ -93,21 +93,22 @@ std::vector<Override> options_of_all(const std::vector<PositionSettings>& traine
   return result;
 }
 
-// The map with an entry for each layer that says what the layer's own does not.
+// The map with one entry for each layer, completed with the options that the layer was trained
+// with.
 std::string completed_map(const Settings& stored, const std::vector<PositionSettings>& trained,
                           const Given& given) {
   const std::vector<LayerMapEntry> entries = parse_layer_map(given.layers);
   const std::vector<std::int64_t> owners = entries_of_layers(entries, std::ssize(trained));
   std::vector<LayerMapEntry> completed;
   for (std::size_t layer = 0; layer < trained.size(); ++layer) {
-    if (owners[layer] < 0) return given.layers;  // refused when it is loaded
+    if (owners[layer] < 0) return given.layers;  // load_settings refuses it
     LayerMapEntry entry = entries[static_cast<std::size_t>(owners[layer])];
     Options own(entry.options.begin(), entry.options.end());
     const std::string name = own.contains(kScheme) ? own[kScheme] : entry.text;
     for (const auto& [option, value] : shared_options(trained[layer], name)) {
       const std::string key = option_key(name, option);
       if (own.contains(option) || given.keys.contains(key)) continue;
-      if (find_key(key)->get(stored) == value) continue;  // as it is without being said
+      if (find_key(key)->get(stored) == value) continue;  // the default for this layer
       entry.options.emplace_back(option, value);
     }
     if (!entry.options.empty() && !own.contains(kScheme)) {
@@ -138,7 +139,7 @@ std::vector<Override> with_shared_options(const Settings& stored,
     }
     result = options_of_all(trained, given);
   } catch (const InvalidValue&) {
-    // A map that is none is refused when it is loaded.
+    // load_settings refuses an invalid map.
   }
   result.insert(result.end(), overrides.begin(), overrides.end());
   return result;

@@ -1,6 +1,5 @@
-// Another scheme on trained weights keeps the options that it shares with the trained one (base,
-// layout) unless they are given; where layers differ, each layer's with what that layer was trained
-// with.
+// Another scheme on trained weights keeps the options that it shares with the trained scheme (base,
+// layout), unless they are given. Where layers differ, each layer keeps its own options.
 #pragma once
 
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace roformer {
 
-// The overrides with those options among them. `stored` are the settings of the training. Throws
-// Error (usage) for one scheme on layers that were trained with different options of it.
+// The overrides with those options added. `stored`: the settings of the training. Throws Error
+// (usage) for one scheme on layers that were trained with different options of it.
 std::vector<Override> with_shared_options(const Settings& stored,
                                           const std::vector<Override>& overrides);
 

@@ -8,11 +8,7 @@
 
 #include "base/error.h"
 #include "config/task_facts.h"
-#include "tasks/classifier.h"
-#include "tasks/glue_task.h"
-#include "tasks/language_model.h"
-#include "tasks/matching_task.h"
-#include "tasks/probe_answers.h"
+#include "tasks/task_definition.h"
 #include "tensor/parameters.h"
 #include "text/translation_tokenizers.h"
 
@@ -21,30 +17,11 @@ namespace {
 
 constexpr const char* kOfOneRun = "config.yaml and the weights must be of one run";
 
-// Makes the model that a command would make, which tells its parameters to the ParametersOnly that
-// lives meanwhile.
-void list_parameters(const Settings& settings, const TranslationVocabularies& vocabularies) {
-  const ComputePlan plan;
-  const TaskFacts& facts = task_facts(settings.task);
-  if (facts.translates) {
-    const Translator translator(settings, vocabularies, plan);
-  } else if (facts.predicts_labels) {
-    const Classifier classifier(settings, vocabularies.source, glue_shape(settings.glue), plan);
-  } else if (facts.matches) {
-    const Classifier matcher(settings, vocabularies.source, matching_shape(settings.matching),
-                             plan);
-  } else {
-    const bool probe = facts.data == TaskData::generated;
-    const LanguageModel model(probe ? with_room_for_tests(settings) : settings, vocabularies.source,
-                              plan);
-  }
-}
-
 }  // namespace
 
 TranslationVocabularies stored_vocabularies(const Settings& settings,
                                             const std::filesystem::path& checkpoint) {
-  if (!task_facts(settings.task).translates) {
+  if (!task_facts(settings.task).has_decoder) {
     return {.source = load_tokenizer(checkpoint)->vocabulary_size()};
   }
   const TranslationTokenizers tokenizers = load_translation_tokenizers(checkpoint);
@@ -71,7 +48,8 @@ void require_parameters(const Settings& settings, const TranslationVocabularies&
     }
     known.insert(spec.name);
   });
-  list_parameters(settings, vocabularies);
+  // Makes the model that a command would make, which tells its parameters to `listed`.
+  task_definition(settings.task).make_model(settings, vocabularies, ComputePlan());
   for (const std::string& name : weights.names()) {
     if (known.contains(name)) continue;
     throw_failure(location, fmt::format("holds \"{}\", which this model does not have", name),

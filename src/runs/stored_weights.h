@@ -9,7 +9,7 @@
 #include <string>
 
 #include "config/settings.h"
-#include "tasks/translator.h"
+#include "tasks/task_model.h"
 #include "tensor/safetensors.h"
 
 namespace roformer {

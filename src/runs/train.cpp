@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,18 +21,18 @@
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "runs/continuation.h"
 #include "runs/export_prospect.h"
 #include "runs/memory_estimate.h"
 #include "runs/model_source.h"
 #include "runs/process_agreement.h"
+#include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "runs/untrained.h"
-#include "tasks/registry.h"
+#include "tasks/untrained.h"
+#include "tasks/task_definition.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
 #include "training/checkpoint.h"
-#include "training/divergence.h"
+#include "training/step_account.h"
 #include "training/trainer.h"
 
 namespace roformer {
@@ -60,8 +61,9 @@ bool is_damaged(const fs::path& checkpoint) {
   }
 }
 
-// Of the run that goes on, before a model is built that its configuration may claim and its weights
-// are not of. A damaged checkpoint is for resume(), which goes back to the one before it.
+// Compares the configuration with the list of weights before a model is built, whose size the
+// configuration alone may claim. A damaged checkpoint is left to resume(), which goes back to the
+// one before it.
 void require_own_parameters(const Settings& settings, const fs::path& run) {
   const std::vector<fs::path> all = list_checkpoints(run / "checkpoints");
   for (auto checkpoint = all.rbegin(); checkpoint != all.rend(); ++checkpoint) {
@@ -76,8 +78,8 @@ void require_own_parameters(const Settings& settings, const fs::path& run) {
   }
 }
 
-// Where the configuration computes otherwise than the model that it starts from: a dropout of 0
-// that a recipe has, say, over the model's. The scheme is told with the weights.
+// The keys of the model that differ from those of the model that it starts from, for instance a
+// dropout of 0 in a recipe. start_from() tells of another scheme.
 std::vector<std::string> changes_of(const ModelSource& source, const Settings& settings) {
   std::vector<std::string> lines;
   for (const std::string& name : diff(source.settings, settings)) {
@@ -89,7 +91,7 @@ std::vector<std::string> changes_of(const ModelSource& source, const Settings& s
   return lines;
 }
 
-// What the new model takes of another; returns the lines that say so.
+// Takes the weights of another model where they are asked for; returns lines that say what it took.
 std::vector<std::string> take_from(const ModelSource& source, const Settings& settings,
                                    const OpenedTask& opened) {
   compare_tokenizers(source, *opened.tokenizer);
@@ -100,8 +102,8 @@ std::vector<std::string> take_from(const ModelSource& source, const Settings& se
   return lines;
 }
 
-// The configuration makes the folder a run and the record completes it: one that is killed between
-// the two is begun anew by --resume.
+// The configuration makes the folder a run and the record completes it. If the process is killed
+// between the two, --resume starts the run from its beginning.
 void begin_record(const RunDirectory& run, const Settings& settings,
                   const Continuation& continuation, const TrainingTask& task,
                   const nlohmann::json& record) {
@@ -121,11 +123,11 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
   return record;
 }
 
-// Returns what is needed. Throws Error (failure) before the first step where that is more than is
-// free: the system would end the training, or other programs, without a word. The model is there by
-// now: it is the activations and the moments that are still to come.
-std::string look_at_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
-                           const Processes& processes) {
+// Returns the needed memory in words. Throws Error (failure) where more is needed than is free: the
+// system would end the training, or other programs, without a word. The model is allocated by now;
+// activations and moments are still to come.
+std::string check_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
+                         const Processes& processes) {
   const std::int64_t parameters = task.parameters().count();
   const double tokens = task.tokens_per_batch();
   const MemoryEstimate estimate =
@@ -148,8 +150,8 @@ std::string look_at_memory(const Settings& settings, TrainingTask& task, const C
   return needed;
 }
 
-// Throws Error (failure) in the place of an error that came of a lack of memory. `needed`: by the
-// training, "" where that is not known yet.
+// Throws Error (failure) in place of an error that came from a lack of memory. `needed`: the memory
+// of the training in words, "" where it is not known yet.
 void refuse_lack_of_memory(const std::exception& error, const Settings& settings,
                            const std::string& needed) {
   const std::optional<std::string> lack = lack_of_memory(error);
@@ -157,6 +159,61 @@ void refuse_lack_of_memory(const std::exception& error, const Settings& settings
   throw_failure((settings.runs / settings.run).string(),
                 needed.empty() ? *lack : fmt::format("{}; the training takes {}", *lack, needed),
                 memory_remedies(settings));
+}
+
+// All that a training reads. Nothing is written yet.
+struct OpenedRun {
+  Continuation continuation;
+  OpenedTask opened;
+  nlohmann::json data;                // for run.json
+  std::optional<ModelSource> source;  // of model.from, for a run without checkpoints
+};
+
+OpenedRun open_run(const Settings& settings, ExistingRun existing, const ComputePlan& plan) {
+  const fs::path folder = settings.runs / settings.run;
+  const Continuation continuation = look_at_run(settings, existing);
+  std::optional<ModelSource> source;
+  if (!settings.model.from.empty() && !continuation.has_checkpoints) {
+    source = open_model_source(settings.model.from);
+  }
+  TaskSources sources{.settings = settings, .plan = plan};
+  if (continuation.has_checkpoints || continuation.is_recorded()) sources.stored = folder;
+  if (source) sources.offered = source->tokenizer;
+  if (continuation.has_checkpoints) require_own_parameters(settings, folder);
+  OpenedTask opened = open_task(sources);
+  nlohmann::json data = opened.data;
+  if (source) {
+    data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
+    data["from_length"] = longest_row(source->settings);
+    if (settings.model.from_weights) warn_of_short_start(settings, data["from_length"]);
+  }
+  require_same(continuation, data, settings, plan);
+  return {continuation, std::move(opened), std::move(data), std::move(source)};
+}
+
+// What all processes have agreed on.
+struct Agreement {
+  std::int64_t micro_batches = 0;  // of a step, over all processes
+  std::string way;                 // of the gradients between GPUs, in words; empty on CPUs
+};
+
+Agreement agree(const Settings& settings, const OpenedRun& run, const ComputePlan& plan,
+                Processes& processes) {
+  check_processes(settings, plan, processes);
+  if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
+    make_gpu_deterministic();
+  }
+  compare_processes(settings, run.data, plan, processes);
+  std::string way;
+  if (plan.device.is_cuda()) way = processes.use_gpu(gpu::card_identity(plan.device));
+  return {micro_batches_of_step(run.continuation, settings, processes), std::move(way)};
+}
+
+RunDirectory claim_folder(const Settings& settings, ExistingRun existing, Processes& processes) {
+  barrier(processes);  // all have seen the folder before the first process changes it
+  const fs::path folder = settings.runs / settings.run;
+  return processes.first() ? RunDirectory(folder, existing)
+                           : RunDirectory::of_first_process(folder, existing);
 }
 
 void say_beginning(const RunDirectory& run, const Settings& settings, TrainingTask& task,
@@ -174,67 +231,44 @@ void say_beginning(const RunDirectory& run, const Settings& settings, TrainingTa
 
 TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
                          Processes& processes) {
-  const fs::path folder = settings.runs / settings.run;
-  const Continuation continuation = look_at_run(settings, existing);
-  std::optional<ModelSource> source;
-  if (!settings.model.from.empty() && !continuation.has_checkpoints) {
-    source = open_model_source(settings.model.from);
-  }
-  TaskSources sources{.settings = settings, .plan = plan};
-  if (continuation.has_checkpoints || continuation.is_recorded()) sources.stored = folder;
-  if (source) sources.offered = source->tokenizer;
-  if (continuation.has_checkpoints) require_own_parameters(settings, folder);
-  const OpenedTask opened = open_task(sources);
-  nlohmann::json data = opened.data;
-  if (source) {
-    data["from_fingerprint"] = model_source_fingerprint(settings.model.from);
-    data["from_length"] = longest_row(source->settings);
-    if (settings.model.from_weights) warn_of_short_start(settings, data["from_length"]);
-  }
-  require_same(continuation, data, settings, plan);
-  check_processes(settings, plan, processes);
-  if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
-    make_gpu_deterministic();
-  }
-  compare_processes(settings, data, plan, processes);
-  const std::string way =
-      plan.device.is_cuda() ? processes.use_gpu(gpu::card_identity(plan.device)) : "";
-  const std::int64_t micro_batches = micro_batches_of_step(continuation, settings, processes);
+  OpenedRun opened = open_run(settings, existing, plan);
+  TrainingTask& task = *opened.opened.task;
+  const Agreement agreement = agree(settings, opened, plan, processes);
   std::vector<std::string> start;
-  if (source) start = take_from(*source, settings, opened);
-  source.reset();
-  // Before the first changes anything there, all have seen the folder as it was.
-  meet(processes);
-  const RunDirectory run = processes.first() ? RunDirectory(folder, existing)
-                                             : RunDirectory::of_first_process(folder, existing);
+  if (opened.source) start = take_from(*opened.source, settings, opened.opened);
+  opened.source.reset();  // its weights are large
+  const RunDirectory run = claim_folder(settings, existing, processes);
   std::string needed;
+  const auto end_with = [&](const std::exception& error) {
+    run.log_end(error);
+    if (processes.first()) run.withdraw();
+  };
   try {
     if (processes.first()) {
-      begin_record(run, settings, continuation, *opened.task, record_of(data, plan, processes));
+      begin_record(run, settings, opened.continuation, task,
+                   record_of(opened.data, plan, processes));
     }
-    say_beginning(run, settings, *opened.task, plan, processes);
-    if (!way.empty()) log::info("gradients of the GPUs go {}", way);
+    say_beginning(run, settings, task, plan, processes);
+    if (!agreement.way.empty()) log::info("gradients of the GPUs go {}", agreement.way);
     for (const std::string& line : start) log::info("{}", line);
-    needed = look_at_memory(settings, *opened.task, plan, processes);
-    return train(*opened.task, {.settings = settings.training,
-                                .stages = settings.stages,
-                                .seed = settings.seed,
-                                .ranking = ranking_of(settings),
-                                .run = run,
-                                .prefetch = {.threads = settings.data.loader_threads,
-                                             .depth = settings.data.prefetch},
-                                .processes = &processes,
-                                .micro_batches = micro_batches});
-  } catch (const Diverged& error) {
+    needed = check_memory(settings, task, plan, processes);
+    return train(task, {.settings = settings.training,
+                        .stages = settings.stages,
+                        .seed = settings.seed,
+                        .ranking = ranking_of(settings),
+                        .run = run,
+                        .prefetch = {.threads = settings.data.loader_threads,
+                                     .depth = settings.data.prefetch},
+                        .processes = &processes,
+                        .micro_batches = agreement.micro_batches});
+  } catch (const Diverged& error) {  // a result too: the run stays
     run.log_end(error);
-    throw;  // a result, too
+    throw;
   } catch (const Error& error) {
-    run.log_end(error);
-    if (processes.first()) run.withdraw();
+    end_with(error);
     throw;
   } catch (const std::exception& error) {
-    run.log_end(error);
-    if (processes.first()) run.withdraw();
+    end_with(error);
     refuse_lack_of_memory(error, settings, needed);
     throw;
   }
@@ -260,6 +294,37 @@ TrainingSummary train_run(const Settings& settings, ExistingRun existing, Proces
 
 TrainingSummary train_run(const Settings& settings, ExistingRun existing) {
   return train_run(settings, existing, *make_single_process());
+}
+
+Table stage_table(const Settings& settings, const TrainingSummary& summary) {
+  const NumberFormat count{NumberFormat::Style::count, 0}, loss{NumberFormat::Style::fixed, 3},
+      share{NumberFormat::Style::percent, 1};
+  const std::string longest = fmt::format(" at {}", settings.data.length);
+  Table table({{.title = "stage", .format = count},
+               {.title = "length", .format = count},
+               {.title = "rows of a step", .format = count},
+               {.title = "steps", .format = count},
+               {.title = "loss", .format = loss},
+               {.title = "accuracy", .unit = "%", .format = share},
+               {.title = "loss" + longest, .format = loss},
+               {.title = "accuracy" + longest, .unit = "%", .format = share}});
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < settings.stages.size(); ++i) {
+    const StageSettings& stage = settings.stages[i];
+    end += stage.steps;
+    const auto found = std::ranges::find(summary.validations, end, &ValidationRecord::step);
+    if (found == summary.validations.end()) continue;
+    const auto& figures = found->figures;
+    const std::int64_t length = stage.length.value_or(settings.data.length);
+    const std::string at =
+        length == settings.data.length ? "" : fmt::format("_at_length_{}", length);
+    table.add_row({static_cast<std::int64_t>(i + 1), length,
+                   stage.batch.value_or(settings.training.batch) *
+                       stage.accumulation.value_or(settings.training.accumulation),
+                   stage.steps, figures.at("loss" + at), figures.at("accuracy" + at),
+                   figures.at("loss"), figures.at("accuracy")});
+  }
+  return table;
 }
 
 }  // namespace roformer

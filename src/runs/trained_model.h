@@ -5,19 +5,14 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/assignment.h"
-#include "config/task_facts.h"
-#include "tasks/classifier.h"
-#include "tasks/language_model.h"
-#include "tasks/translator.h"
+#include "tasks/task_definition.h"
 #include "tensor/device.h"
-#include "text/tokenizer.h"
-#include "text/translation_tokenizers.h"
 
 namespace roformer {
 
@@ -36,30 +31,9 @@ struct TrainedModelOptions {
 // (auto) is no part of the model.
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
 
-// What a run is of: who opens it asks this first. Throws Error (failure) for what is no run.
-const TaskFacts& task_of_run(const std::filesystem::path& run_or_checkpoint,
-                             const std::string& checkpoint = "best");
-
-// A checkpoint without its weights.
-struct OpenedCheckpoint {
-  std::filesystem::path checkpoint;
-  Settings settings;  // with the overrides
-  std::vector<Override> overrides;
-  std::unique_ptr<Tokenizer> tokenizer;
-};
-
-struct TrainedModel : OpenedCheckpoint {
-  std::unique_ptr<LanguageModel> model;
-};
-
-struct TrainedClassifier : OpenedCheckpoint {
-  std::unique_ptr<Classifier> classifier;
-};
-
-struct TrainedTranslator : OpenedCheckpoint {
-  TranslationTokenizers tokenizers;
-  std::unique_ptr<Translator> translator;
-};
+// The task of a run. Throws Error (failure) for what is no run.
+const TaskDefinition& definition_of_run(const std::filesystem::path& run_or_checkpoint,
+                                        const std::string& checkpoint = "best");
 
 // Of overrides those that say how a model computes, and not what it is: what a second model takes
 // of the flags for a first.
@@ -68,27 +42,16 @@ std::vector<Override> computing_overrides(const std::vector<Override>& overrides
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
 
-// Prepares the threads, too. Throws Error: failure for what is no whole run, usage for an override
-// of another key, for one that changes the model's parameters, and for a run of another task than
-// mlm and causal_lm.
-TrainedModel open_trained_model(const std::filesystem::path& run_or_checkpoint,
-                                const TrainedModelOptions& options = {});
-// Likewise of a run with task probe or masked_probe, whose tables reach to its longest test.
-TrainedModel open_trained_probe(const std::filesystem::path& run_or_checkpoint,
-                                const TrainedModelOptions& options = {});
-// Likewise of a run with task glue.
-TrainedClassifier open_trained_classifier(const std::filesystem::path& run_or_checkpoint,
-                                          const TrainedModelOptions& options = {});
-// Likewise of a run with task matching.
-TrainedClassifier open_trained_matcher(const std::filesystem::path& run_or_checkpoint,
-                                       const TrainedModelOptions& options = {});
-// Likewise of a run with task translation; its `tokenizer` is not filled.
-TrainedTranslator open_trained_translator(const std::filesystem::path& run_or_checkpoint,
-                                          const TrainedModelOptions& options = {});
-
-// Throws Error (usage) where the model's scheme has too few positions for a text of `length` tokens
-// that begins at `shift`. `what` names the flag.
-void require_positions(const Settings& settings, const std::string& what, std::int64_t length,
-                       std::int64_t shift = 0);
+// Opens the best checkpoint of a run, or another one, and prepares the threads. Throws Error:
+// failure for what is no whole run, usage for an override of another key, for one that changes the
+// model's parameters, and for a run that does not hold what `noun` says (a definition's).
+OpenedRun open_run(const std::filesystem::path& run_or_checkpoint,
+                   const TrainedModelOptions& options = {}, std::string_view noun = {});
+template <class Model>
+RunOf<Model> open_run_of(const std::filesystem::path& run_or_checkpoint,
+                         const TrainedModelOptions& options = {},
+                         std::string_view noun = Model::kNoun) {
+  return RunOf<Model>(open_run(run_or_checkpoint, options, noun));
+}
 
 }  // namespace roformer

@@ -5,14 +5,19 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "config/matching_settings.h"
 #include "config/settings.h"
+#include "data/length_buckets.h"
 #include "data/text_pairs.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tasks/shared_batches.h"
+#include "tasks/task_definition.h"
+#include "tasks/task_model.h"
 #include "tensor/device.h"
 #include "training/distributed/processes.h"
 #include "training/task.h"
@@ -27,14 +32,16 @@ struct ClassifierShape {
   TextPooling pooling = TextPooling::first;
 };
 
-class Classifier {
+class Classifier : public TaskModel {
  public:
+  static constexpr std::string_view kNoun = "classifier";
+
   // `vocabulary` as for LanguageModel.
   Classifier(const Settings& settings, std::int64_t vocabulary, const ClassifierShape& shape,
              const ComputePlan& plan);
 
-  ParameterStore& parameters() { return parameters_; }
-  const ComputePlan& plan() const { return plan_; }
+  ParameterStore& parameters() override { return parameters_; }
+  const ComputePlan& plan() const override { return plan_; }
 
   // Logits or scores [B, C] on the device, with a graph.
   at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
@@ -51,5 +58,17 @@ class Classifier {
   ClassificationHead head_;
   TextPooling pooling_;
 };
+
+using TrainedClassifier = RunOf<Classifier>;
+
+// The run's own tokenizer where it goes on, else the one that the settings name, else that of the
+// model to start from. Throws Error (usage) where there is none, or without [CLS] and [SEP].
+std::shared_ptr<const Tokenizer> text_tokenizer(const TaskSources& sources);
+
+// Batches of a fixed number of texts mix all lengths, as the benchmark's baselines do: an unpadded
+// batch pays nothing for it. Batches of a number of tokens are filled with texts of like length.
+BucketOptions text_bucket_options(const Settings& settings);
+
+std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts);
 
 }  // namespace roformer

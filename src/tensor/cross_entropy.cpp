@@ -1,23 +1,41 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
 
-#include "tensor/composed.h"
+#include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gradient.h"
-#include "tensor/loops.h"
+#include "tensor/kernels.h"
 #include "tensor/operations.h"
 #include "tensor/parallel.h"
-#include "tensor/product_sums.h"
-#include "tensor/row_counts.h"
+#include "tensor/products.h"
 
 namespace roformer {
+
+composed::BlockLosses composed::cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
+                                              const at::Tensor& labels, double smoothing) {
+  logits.add_(bias);
+  BlockLosses result{.correct = logits.argmax(1) == labels};  // of equals the first
+  const at::Tensor without = labels < 0, column = labels.clamp_min(0).unsqueeze(1);
+  const at::Tensor logarithms = at::log_softmax(logits, 1, accumulate_type(logits.scalar_type()));
+  const auto counted = [&](const at::Tensor& x) {
+    return x.to(at::kDouble).masked_fill(without, 0);
+  };
+  result.losses = counted(-logarithms.gather(1, column).squeeze(1));
+  result.smoothed = result.losses;
+  if (smoothing > 0) {
+    result.smoothed = result.losses * (1 - smoothing) - counted(logarithms.mean(1)) * smoothing;
+  }
+  // In the type of the logarithms: near 1 a rounded probability leaves nothing of 1 - p.
+  at::Tensor gradient = logarithms.exp_().sub_(smoothing / static_cast<double>(logits.size(1)));
+  gradient.scatter_add_(1, column, at::full(column.sizes(), smoothing - 1, gradient.options()));
+  logits.copy_(gradient.masked_fill_(without.unsqueeze(1), 0));
+  return result;
+}
+
 namespace {
 
 // Of the logits of one block. A GPU has the memory, and products that fill it.
@@ -166,6 +184,44 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
         return {to_hidden, from_table, bias_gradient * scale};
       });
   return {.loss_sum = loss_sum, .losses = losses.losses, .correct = losses.correct};
+}
+
+RowTops row_tops(at::Tensor& logits, const RowTopsRequest& request) {
+  ROFORMER_ASSERT(logits.is_cpu() && logits.scalar_type() == at::kFloat && logits.is_contiguous());
+  const std::int64_t rows = logits.size(0), columns = logits.size(1), wanted = request.wanted;
+  ROFORMER_ASSERT(wanted >= 1 && wanted <= columns);
+  RowTops result{.values = at::empty({rows, wanted}, logits.options()),
+                 .ids = at::empty({rows, wanted}, logits.options().dtype(at::kLong)),
+                 .normalizers = at::empty({rows}, logits.options())};
+  float* const values = logits.mutable_data_ptr<float>();
+  float* const normalizers = result.normalizers.mutable_data_ptr<float>();
+  const kernels::RowTops<float> work{.logits = values,
+                                     .columns = columns,
+                                     .wanted = wanted,
+                                     .values = result.values.mutable_data_ptr<float>(),
+                                     .ids = result.ids.mutable_data_ptr<std::int64_t>(),
+                                     .normalizers = normalizers};
+  for_rows(rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> left_out;
+    for (std::int64_t row = begin; row < end; ++row) {
+      left_out.clear();
+      for (const std::int64_t column : request.excluded) {
+        if (column < 0 || column >= columns) continue;
+        float& value = values[row * columns + column];
+        left_out.push_back(value);
+        value = -std::numeric_limits<float>::infinity();
+      }
+      kernels::table<float>().row_tops(work, row, row + 1);
+      if (request.renormalize) continue;
+      double sum = normalizers[row];
+      for (const float value : left_out) {
+        const double larger = std::max<double>(sum, value), smaller = std::min<double>(sum, value);
+        sum = larger + std::log1p(std::exp(smaller - larger));
+      }
+      normalizers[row] = static_cast<float>(sum);
+    }
+  });
+  return result;
 }
 
 }  // namespace roformer

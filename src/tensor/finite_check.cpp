@@ -1,6 +1,6 @@
 #include "tensor/finite_check.h"
 
-#include <ATen/ops/isfinite.h>
+#include "tensor/aten.h"
 
 namespace roformer {
 

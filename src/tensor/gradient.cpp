@@ -1,13 +1,18 @@
 #include "tensor/gradient.h"
 
-#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {
@@ -76,6 +81,158 @@ std::vector<at::Tensor> GradientRecorder::finish(std::vector<at::Tensor> outputs
     torch::autograd::set_history(output, node);
   }
   return outputs;
+}
+
+namespace {
+
+// x without its graph, at which that of a body begins; wanting a gradient where x does.
+at::Tensor leaf_of(const at::Tensor& x) {
+  at::Tensor leaf = x.detach();
+  leaf.set_requires_grad(x.requires_grad());
+  return leaf;
+}
+
+std::vector<at::Tensor> leaves_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> leaves;
+  for (const at::Tensor& x : tensors) leaves.push_back(leaf_of(x));
+  return leaves;
+}
+
+// What the body that runs on this thread borrows: noted in its first run, found in its second.
+class Loan {
+ public:
+  Loan() : outer_(std::exchange(present_, this)) {}
+  explicit Loan(std::vector<at::Tensor> leaves)
+      : leaves_(std::move(leaves)), again_(true), outer_(std::exchange(present_, this)) {}
+  ~Loan() { present_ = outer_; }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+  static Loan* present() { return present_; }
+
+  // The same leaf for the same tensor.
+  at::Tensor borrow(const at::Tensor& x) {
+    for (std::size_t i = 0; i < owned_.size(); ++i) {
+      if (owned_[i].is_same(x)) return leaves_[i];
+    }
+    owned_.push_back(x);
+    if (!again_) leaves_.push_back(leaf_of(x));
+    ROFORMER_ASSERT(owned_.size() <= leaves_.size());
+    const at::Tensor& leaf = leaves_[owned_.size() - 1];
+    ROFORMER_ASSERT(leaf.sizes() == x.sizes());
+    return leaf;
+  }
+
+  const std::vector<at::Tensor>& owned() const { return owned_; }  // with their graphs
+  const std::vector<at::Tensor>& leaves() const { return leaves_; }
+
+ private:
+  static thread_local Loan* present_;
+  std::vector<at::Tensor> owned_, leaves_;
+  bool again_ = false;
+  Loan* outer_;
+};
+thread_local Loan* Loan::present_ = nullptr;
+
+// The parameters that a body's outputs come from: the leaves of their graph but for the known ones.
+std::vector<at::Tensor> parameters_behind(const std::vector<at::Tensor>& outputs,
+                                          const std::vector<at::Tensor>& known) {
+  std::unordered_set<const c10::TensorImpl*> seen_leaves;
+  for (const at::Tensor& x : known) seen_leaves.insert(x.unsafeGetTensorImpl());
+  std::unordered_set<const torch::autograd::Node*> seen;
+  std::vector<torch::autograd::Node*> open;
+  std::vector<at::Tensor> parameters;
+  const auto visit = [&](torch::autograd::Node* node) {
+    if (node != nullptr && seen.insert(node).second) open.push_back(node);
+  };
+  for (const at::Tensor& x : outputs) visit(x.grad_fn().get());
+  while (!open.empty()) {
+    torch::autograd::Node* const node = open.back();
+    open.pop_back();
+    if (const auto* const leaf = dynamic_cast<torch::autograd::AccumulateGrad*>(node)) {
+      const at::Tensor& variable = leaf->variable;
+      if (seen_leaves.insert(variable.unsafeGetTensorImpl()).second) parameters.push_back(variable);
+    }
+    for (const torch::autograd::Edge& edge : node->next_edges()) visit(edge.function.get());
+  }
+  return parameters;
+}
+
+// What a recomputed body keeps until the backward pass.
+struct KeptBody {
+  std::vector<at::Tensor> inputs, loans;  // without their graphs
+  std::vector<at::Tensor> parameters;
+  RecomputedBody body;
+};
+
+// The gradients of the kept tensors in their order.
+Gradients backward(const KeptBody& kept, const Gradients& gradients) {
+  const c10::AutoGradMode recording(true);
+  const std::vector<at::Tensor> inputs = leaves_of(kept.inputs), loans = leaves_of(kept.loans);
+  std::vector<at::Tensor> outputs;
+  {
+    const Loan loan(loans);
+    outputs = kept.body(inputs);
+  }
+  torch::autograd::edge_list roots, wanted;
+  torch::autograd::variable_list flowing;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!gradients[i].defined() || !outputs[i].requires_grad()) continue;
+    roots.push_back(torch::autograd::impl::gradient_edge(outputs[i]));
+    flowing.push_back(gradients[i]);
+  }
+  std::vector<std::size_t> indices;
+  Gradients results;
+  for (const std::vector<at::Tensor>* all : {&inputs, &loans, &kept.parameters}) {
+    for (const at::Tensor& x : *all) {
+      if (x.requires_grad()) {
+        indices.push_back(results.size());
+        wanted.push_back(torch::autograd::impl::gradient_edge(x));
+      }
+      results.emplace_back();
+    }
+  }
+  if (roots.empty() || wanted.empty()) return results;
+  // What operations add to a parameter's gradient themselves is added here; the rest is handed on.
+  const torch::autograd::variable_list found =
+      torch::autograd::Engine::get_default_engine().execute(roots, flowing, /*keep_graph=*/false,
+                                                            /*create_graph=*/false,
+                                                            /*accumulate_grad=*/false, wanted);
+  for (std::size_t i = 0; i < indices.size(); ++i) results[indices[i]] = found[i];
+  return results;
+}
+
+}  // namespace
+
+at::Tensor borrowed(const at::Tensor& x) {
+  Loan* const loan = Loan::present();
+  return loan != nullptr && x.defined() && x.requires_grad() ? loan->borrow(x) : x;
+}
+
+std::vector<at::Tensor> recomputed(const std::vector<at::Tensor>& inputs,
+                                   const RecomputedBody& body) {
+  if (!c10::GradMode::is_enabled()) return body(inputs);
+  KeptBody kept{.inputs = leaves_of(inputs), .body = body};
+  std::vector<at::Tensor> outputs, owned;
+  {
+    // Recorded for what it tells of the parameters; that graph goes at the end of this function.
+    const std::vector<at::Tensor> leaves = leaves_of(inputs);
+    Loan loan;
+    outputs = body(leaves);
+    owned = loan.owned();
+    std::vector<at::Tensor> known = leaves;
+    known.insert(known.end(), loan.leaves().begin(), loan.leaves().end());
+    kept.parameters = parameters_behind(outputs, known);
+  }
+  kept.loans = leaves_of(owned);
+  std::vector<at::Tensor> sources = inputs;
+  sources.insert(sources.end(), owned.begin(), owned.end());
+  sources.insert(sources.end(), kept.parameters.begin(), kept.parameters.end());
+  GradientRecorder recorder("recomputation", std::move(sources));
+  for (at::Tensor& output : outputs) output = output.detach();
+  return recorder.finish(std::move(outputs), [kept = std::move(kept)](const Gradients& gradients) {
+    return backward(kept, gradients);
+  });
 }
 
 }  // namespace roformer

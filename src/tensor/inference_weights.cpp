@@ -1,16 +1,8 @@
 #include "tensor/inference_weights.h"
 
 #include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/quantized/PackedParams.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/div.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/quantize_per_channel.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -18,8 +10,9 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/device.h"
-#include "tensor/row_counts.h"
+#include "tensor/products.h"
 
 namespace roformer {
 namespace {

@@ -1,7 +1,6 @@
 #include "tensor/kernels.h"
 
 #include "tensor/attention_kernels.h"
-#include "tensor/score_kernels.h"
 
 namespace roformer::kernels {
 

@@ -1,21 +1,16 @@
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/inference_weights.h"
-#include "tensor/loops.h"
 #include "tensor/operations.h"
-#include "tensor/product_sums.h"
-#include "tensor/row_counts.h"
+#include "tensor/parallel.h"
+#include "tensor/products.h"
 
 namespace roformer {
 namespace {
@@ -111,6 +106,25 @@ at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids) {
                            add_rows(total, ids, gradients[0].to(table.scalar_type()));
                            return {direct ? at::Tensor() : total};
                          });
+}
+
+at::Tensor column_sums(const at::Tensor& x) {
+  const at::ScalarType wide = accumulate_type(x.scalar_type());
+  if (!runs_loops(x)) return x.sum(0, false, wide);
+  const at::Tensor rows = x.detach().contiguous();
+  at::Tensor sums;
+  with_type(rows.scalar_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const kernels::ColumnSums<T> work{.rows = rows.const_data_ptr<T>(), .columns = rows.size(1)};
+    using A = kernels::Accumulate<T>;
+    sums = for_rows_with_sums<A>(rows.size(0), work.columns, 1,
+                                 [&](std::int64_t begin, std::int64_t end, A* partial) {
+                                   kernels::ColumnSums<T> piece = work;
+                                   piece.sums = partial;
+                                   kernels::table<T>().column_sums(piece, begin, end);
+                                 })[0];
+  });
+  return sums;
 }
 
 }  // namespace roformer

@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 
 #include "config/model_settings.h"
 
@@ -76,4 +77,45 @@ CrossEntropy linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& ta
                                   const at::Tensor& bias, const at::Tensor& labels,
                                   double smoothing = 0);
 
+// What is most likely in each row of logits, found in one go: the logarithm of the sum of the
+// exponentials, and the largest values. R rows, V columns.
+
+struct RowTops {
+  at::Tensor values;       // [R, wanted], falling
+  at::Tensor ids;          // [R, wanted] int64; of equal values the lower id stands first
+  at::Tensor normalizers;  // [R]
+};
+
+// logits [R, V] float32 on the CPU, 1 <= wanted <= V. What is excluded becomes minus infinity in
+// `logits` and stands behind everything else; it counts in the normalizers unless `renormalize`.
+struct RowTopsRequest {
+  std::int64_t wanted = 1;
+  std::span<const std::int64_t> excluded;  // columns, each once; those beyond V are none
+  bool renormalize = false;
+};
+RowTops row_tops(at::Tensor& logits, const RowTopsRequest& request);
+
 }  // namespace roformer
+
+namespace roformer::composed {
+
+// The operations of operations.h composed of LibTorch's own, as devices without the loops of
+// kernels.h take them. They give the same numbers up to rounding, and the same dropout exactly,
+// which the tests see on a CPU.
+
+// Bool [rows, columns], true where dropout makes a zero.
+at::Tensor dropped(const DropoutSpec& spec, std::int64_t rows, std::int64_t columns,
+                   at::Device device);
+
+NormedSum residual_norm(const ResidualNormInputs& inputs);
+
+// Losses of a block of logits [P, V] before their bias; the logits become their gradient.
+struct BlockLosses {
+  at::Tensor losses;    // [P] float64
+  at::Tensor smoothed;  // [P] float64
+  at::Tensor correct;   // [P] bool
+};
+BlockLosses cross_entropy(const at::Tensor& logits, const at::Tensor& bias,
+                          const at::Tensor& labels, double smoothing);
+
+}  // namespace roformer::composed

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 
 namespace roformer {
 
@@ -56,5 +59,27 @@ at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int6
   });
   return partial.sum(0);
 }
+
+// Memory of one thread's work, which it keeps from call to call.
+
+// Meant to be thread_local; a call may move what the one before gave.
+template <typename T>
+class Scratch {
+ public:
+  T* operator()(std::int64_t count) {
+    if (count > static_cast<std::int64_t>(size_)) {
+      memory_.reset(new (std::align_val_t{64}) T[static_cast<std::size_t>(count)]);
+      size_ = static_cast<std::size_t>(count);
+    }
+    return memory_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(T* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+  };
+  std::unique_ptr<T[], Free> memory_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace roformer

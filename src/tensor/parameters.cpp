@@ -1,8 +1,6 @@
 #include "tensor/parameters.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

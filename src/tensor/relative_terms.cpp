@@ -1,22 +1,15 @@
 #include "tensor/relative_terms.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
+#include "tensor/dispatch.h"
 #include "tensor/gradient.h"
-#include "tensor/loops.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

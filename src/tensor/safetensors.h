@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/inner_path.h"
+#include "base/manifest.h"
 #include "tensor/safetensors_header.h"
 
 namespace roformer {
@@ -60,5 +61,11 @@ class Safetensors {
 
 at::ScalarType scalar_type(SafetensorsType type);
 SafetensorsType safetensors_type(at::ScalarType type);
+
+// Says of a damaged file of weights which tensors lie where the damage is.
+
+// The damage's message; of a safetensors file with ", part of NAME, NAME and 3 more" where a block
+// is bad and the header can still be read.
+std::string describe_damage(const Damage& damage);
 
 }  // namespace roformer

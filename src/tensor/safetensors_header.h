@@ -42,4 +42,12 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> bytes,
 // multiple of 64. The entries' ranges must be set; `data_offset` is not used.
 std::string format_safetensors_header(const SafetensorsHeader& header);
 
+// The index beside sharded safetensors files (model.safetensors.index.json): which file holds which
+// tensor. A pure function over text that trusts nothing, as that of the header.
+
+// Tensor to file name. Throws Error (failure, location `file`) unless there is a weight_map and
+// each of its files is a plain name: a path would let a foreign index read anything.
+std::map<std::string, std::string> parse_safetensors_index(std::string_view text,
+                                                           const std::string& file);
+
 }  // namespace roformer

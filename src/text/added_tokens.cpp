@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "text/code_point_category.h"
+#include "text/characters.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -26,60 +26,56 @@ void check_length(const std::string& content, const std::string& location) {
   }
 }
 
-std::size_t code_point_before(std::string_view text, std::size_t position) {
-  do {
-    --position;
-  } while (position > 0 && (static_cast<unsigned char>(text[position]) & 0xC0) == 0x80);
-  return position;
-}
-
 bool is_white(std::string_view text, std::size_t position) {
   return u_isUWhiteSpace(static_cast<UChar32>(next_code_point(text, position)));
 }
 
-// Where the white space before `position` begins; it is followed back to `least` at most.
+// Where the white space before `position` begins, but not before `least`.
 std::size_t white_before(std::string_view text, std::size_t position, std::size_t least) {
   while (position > least) {
-    const std::size_t before = code_point_before(text, position);
+    const std::size_t before = character_before(text, position);
     if (!is_white(text, before)) break;
     position = before;
   }
   return position;
 }
 
-std::size_t white_behind(std::string_view text, std::size_t position) {
+std::size_t white_after(std::string_view text, std::size_t position) {
   while (position < text.size() && is_white(text, position)) next_code_point(text, position);
   return position;
 }
 
 }  // namespace
 
+nlohmann::json json_or_null(const nlohmann::json& object, const char* name) {
+  return object.is_object() ? object.value(name, nlohmann::json()) : nlohmann::json();
+}
+
+bool json_flag(const nlohmann::json& object, const char* name, bool otherwise,
+               const std::string& location) {
+  const nlohmann::json value = json_or_null(object, name);
+  if (value.is_null()) return otherwise;
+  if (value.is_boolean()) return value.get<bool>();
+  throw_failure(location,
+                fmt::format("\"{}\" is {}, not true or false", name, describe_json(value)));
+}
+
+std::string json_word(const nlohmann::json& object, const char* name, const std::string& location) {
+  const nlohmann::json value = json_or_null(object, name);
+  if (value.is_string()) return value.get<std::string>();
+  throw_failure(location, fmt::format("\"{}\" is {}, not a text", name, describe_json(value)));
+}
+
 AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location) {
-  const auto field = [&](const char* name) {
-    return entry.is_object() ? entry.value(name, nlohmann::json()) : nlohmann::json();
-  };
-  const auto flag = [&](const char* name, bool otherwise) {
-    const nlohmann::json value = field(name);
-    if (value.is_null()) return otherwise;
-    if (!value.is_boolean()) {
-      throw_failure(location,
-                    fmt::format("\"{}\" is {}, not true or false", name, describe_json(value)));
-    }
-    return value.get<bool>();
-  };
   if (!entry.is_object()) throw_failure(location, "has an added token that is no object");
-  const nlohmann::json content = field("content");
-  if (!content.is_string()) {
-    throw_failure(location, fmt::format("\"content\" is {}, not a text", describe_json(content)));
-  }
-  AddedToken token = {.content = content.get<std::string>()};
+  AddedToken token = {.content = json_word(entry, "content", location)};
   if (token.content.empty()) throw_failure(location, "has an added token without characters");
   check_length(token.content, location);
-  token.special = flag("special", false);
-  token.single_word = flag("single_word", false);
-  token.takes_before = flag("lstrip", false);
-  token.takes_behind = flag("rstrip", false);
-  token.normalized = flag("normalized", !token.special);
+  token.special = json_flag(entry, "special", false, location);
+  token.single_word = json_flag(entry, "single_word", false, location);
+  token.takes_before = json_flag(entry, "lstrip", false, location);
+  token.takes_behind = json_flag(entry, "rstrip", false, location);
+  token.normalized = json_flag(entry, "normalized", !token.special, location);
   return token;
 }
 
@@ -125,20 +121,20 @@ void AddedTokens::insert(AddedToken token) {
 
 bool AddedTokens::stands_alone(std::string_view text, std::size_t begin, std::size_t end) const {
   if (begin > 0) {
-    std::size_t before = code_point_before(text, begin);
+    std::size_t before = character_before(text, begin);
     if (is_word_character(next_code_point(text, before))) return false;
   }
   return end == text.size() || !is_word_character(next_code_point(text, end));
 }
 
-// A token that took white space behind it may leave the next match behind where the text went on:
-// that part is then read again, as the reference does.
+// A token that took the white space after it may end after the beginning of the next match: the
+// text between is then read again, as the reference does.
 void AddedTokens::split(std::string_view text, SpecialNames special,
                         const std::function<void(std::string_view)>& on_text,
                         const std::function<void(TokenId)>& on_token) const {
   const bool finds_special = special == SpecialNames::tokens;
   std::size_t done = 0;
-  std::size_t white_end = 0;  // of the white space that was read last
+  std::size_t white_end = 0;  // of the last white space
   for (std::size_t position = 0; position < text.size() && !tokens_.empty();) {
     const PieceTrie::Match match = trie_.longest_prefix(text.substr(position));
     if (match.id < 0) {
@@ -154,7 +150,7 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
     if (token.takes_before) begin = std::max(white_before(text, begin, done), done);
     if (token.takes_behind) {
       // A match inside of white space that was read already does not read it again.
-      if (end >= white_end) white_end = white_behind(text, end);
+      if (end >= white_end) white_end = white_after(text, end);
       end = white_end;
     }
     if (done < begin) on_text(text.substr(done, begin - done));
@@ -162,6 +158,23 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
     done = end;
   }
   if (done < text.size()) on_text(text.substr(done));
+}
+
+void LayeredTokens::insert(AddedToken token) {
+  (token.normalized ? in_normal_text_ : in_text_).insert(std::move(token));
+}
+
+void LayeredTokens::split(std::string_view text, SpecialNames special,
+                          const std::function<std::string(std::string_view)>& normalize,
+                          const std::function<void(std::string_view)>& on_text,
+                          const std::function<void(TokenId)>& on_token) const {
+  in_text_.split(
+      text, special,
+      [&](std::string_view part) {
+        if (!normalize) return on_text(part);
+        in_normal_text_.split(normalize(part), special, on_text, on_token);
+      },
+      on_token);
 }
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
-// Tokens that stand beside a vocabulary ("added tokens" of Hugging Face's tokenizers): they are
-// found in the text before it is cut into words, the leftmost first and there the longest. Special
-// ones are found in a prompt only: data never yield them.
+// Tokens beside a vocabulary ("added tokens" of Hugging Face's tokenizers). They are found in the
+// text before it is cut into words, the leftmost first and there the longest. Special ones are
+// found in a prompt only: data never yield them.
 #pragma once
 
 #include <functional>
@@ -26,28 +26,35 @@ struct AddedToken {
   bool operator==(const AddedToken&) const = default;
 };
 
+// Fields of an object of such a file: null where it has none of that name, or is no object; true or
+// false; a text. The last two throw Error (failure, `location`) for a value of another type.
+nlohmann::json json_or_null(const nlohmann::json& object, const char* name);
+bool json_flag(const nlohmann::json& object, const char* name, bool otherwise,
+               const std::string& location);
+std::string json_word(const nlohmann::json& object, const char* name, const std::string& location);
+
 // An entry of "added_tokens" in tokenizer.json or "added_tokens_decoder" in tokenizer_config.json,
 // without its id. Throws Error (failure, `location`), as for more than 1,024 bytes.
 AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location);
 // Such an entry, with its id.
 nlohmann::ordered_json added_token_json(const AddedToken& token);
 
-// The reference gives a token the id of the piece that it is, and counts on from the vocabulary's
-// size where it is none, whatever a file says: throws Error (failure, `location`) where a file says
-// something else, and for a token that stands twice. `known` gives the id of a piece of the
+// The reference gives a token that is a piece the piece's id, and numbers the others on from the
+// vocabulary's size, whatever a file says. Throws Error (failure, `location`) where a file says
+// something else, and for a token that is listed twice. `known` gives the id of a piece of the
 // vocabulary, -1 for any other text.
 void check_added_ids(const std::vector<AddedToken>& tokens,
                      const std::function<TokenId(const std::string&)>& known, std::int64_t pieces,
                      const std::string& location);
 
-// What the name of a special token is in a text.
+// What the name of a special token in a text is read as.
 enum class SpecialNames { letters, tokens };
 
 class AddedTokens {
  public:
   // Throws Error (failure) for a token of more than 1,024 bytes.
   void insert(AddedToken token);
-  // Whether any text has tokens.
+  // Whether a text can hold a token.
   bool may_find(SpecialNames special) const {
     return plain_ > 0 || (special == SpecialNames::tokens && !tokens_.empty());
   }
@@ -63,6 +70,25 @@ class AddedTokens {
   std::size_t plain_ = 0;  // tokens that are not special
 
   bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) const;
+};
+
+// Added tokens of both kinds: those that are found in the text as it is, and those that are found
+// in the normalised text between them.
+class LayeredTokens {
+ public:
+  void insert(AddedToken token);  // where it is normalised, with its content normalised
+  bool may_find(SpecialNames special) const { return in_text_.may_find(special); }
+  bool may_find_in_normal_text(SpecialNames special) const {
+    return in_normal_text_.may_find(special);
+  }
+  // As AddedTokens. Without `normalize` nothing is looked for in normalised text.
+  void split(std::string_view text, SpecialNames special,
+             const std::function<std::string(std::string_view)>& normalize,
+             const std::function<void(std::string_view)>& on_text,
+             const std::function<void(TokenId)>& on_token) const;
+
+ private:
+  AddedTokens in_text_, in_normal_text_;
 };
 
 }  // namespace roformer

@@ -1,17 +1,13 @@
 #include "text/bert_normalization.h"
 
 #include <unicode/locid.h>
-#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
-#include <unicode/uniset.h>
-#include <unicode/unistr.h>
 
 #include <array>
 #include <memory>
 #include <mutex>
 
-#include "base/error.h"
-#include "text/ordered_marks.h"
+#include "text/normal_form.h"
 #include "text/utf8.h"
 
 namespace roformer {
@@ -23,23 +19,19 @@ constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | 
 constexpr std::uint8_t kVersion = 8;  // of Unicode, of the reference's categories
 using Role = BertNormalization::Role;
 
-// The general category, a mask of U_GC_... with one bit, as Hugging Face's normalizer knows it:
-// that of Unicode 8, which its tables are of. What came later is not assigned there, whatever ICU's
-// version; a few code points have changed their category since.
+// The general category as Hugging Face's normalizer knows it, whose tables are of Unicode 8: a mask
+// of U_GC_... with one bit. Later code points are not assigned there, whatever ICU's version, and a
+// few have changed their category since.
 std::uint32_t category(char32_t c) {
-  switch (c) {
-    case 0x166D:   // Canadian syllabics chi sign
-    case 0x111C9:  // Sharada sandhi mark
-      return U_GC_PO_MASK;
-    case 0x1734:  // Hanunoo sign pamudpod
-      return U_GC_MN_MASK;
-    case 0x1885:  // Mongolian letters ali gali baluda
-    case 0x1886:
-      return U_GC_LO_MASK;
-    case 0xA9BD:  // Javanese consonant sign keret
-      return U_GC_MC_MASK;
-    default:
-      break;
+  struct Changed {
+    char32_t code_point;
+    std::uint32_t category;
+  };
+  static constexpr Changed kChanged[] = {{0x166D, U_GC_PO_MASK}, {0x111C9, U_GC_PO_MASK},
+                                         {0x1734, U_GC_MN_MASK}, {0x1885, U_GC_LO_MASK},
+                                         {0x1886, U_GC_LO_MASK}, {0xA9BD, U_GC_MC_MASK}};
+  for (const Changed& changed : kChanged) {
+    if (changed.code_point == c) return changed.category;
   }
   const std::uint32_t mask = U_GET_GC_MASK(static_cast<UChar32>(c));
   if ((mask & (kControl | U_GC_P_MASK | U_GC_MN_MASK)) == 0) return mask;  // nobody asks for it
@@ -58,7 +50,7 @@ bool is_removed(char32_t c) {
   return c == 0 || c == kReplacementCharacter || is_control(c);
 }
 
-bool is_space(char32_t c) {
+bool is_bert_space(char32_t c) {
   return u_isUWhiteSpace(static_cast<UChar32>(c));
 }
 
@@ -73,32 +65,16 @@ bool is_nonspacing_mark(char32_t c) {
 }
 
 // The CJK ideograph blocks that BERT puts spaces around.
-bool is_chinese(char32_t c) {
+bool is_cjk_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
          (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-// That of Unicode 9, as the reference's, which leaves what came later as it is.
-const icu::Normalizer2& canonical_decomposition() {
-  static const icu::FilteredNormalizer2 normalizer = [] {
-    UErrorCode status = U_ZERO_ERROR;
-    const icu::Normalizer2* newest = icu::Normalizer2::getNFDInstance(status);
-    static const icu::UnicodeSet known(u"[:Age=9.0:]", status);
-    ROFORMER_ASSERT(U_SUCCESS(status));
-    return icu::FilteredNormalizer2(*newest, known);
-  }();
-  return normalizer;
-}
-
-icu::UnicodeString decompose(const icu::UnicodeString& text) {
-  UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2& decomposition = canonical_decomposition();
-  icu::UnicodeString result =
-      decomposition.normalize(with_ordered_marks(text, decomposition), status);
-  ROFORMER_ASSERT(U_SUCCESS(status));
-  return result;
+const NormalForm& canonical_decomposition() {
+  static const NormalForm form("NFD");
+  return form;
 }
 
 template <typename Action>
@@ -112,18 +88,19 @@ void for_each_code_point(const icu::UnicodeString& text, Action action) {
 icu::UnicodeString by_rules(const icu::UnicodeString& text, const BertRules& rules) {
   if (!rules.lower_case && !rules.strip_accents) return text;
   icu::UnicodeString result;
-  for_each_code_point(rules.strip_accents ? decompose(text) : text, [&](char32_t c) {
-    if (rules.strip_accents && is_nonspacing_mark(c)) return;
-    icu::UnicodeString part(static_cast<UChar32>(c));
-    result.append(rules.lower_case ? part.toLower(icu::Locale::getRoot()) : part);
-  });
+  for_each_code_point(
+      rules.strip_accents ? canonical_decomposition().apply(text) : text, [&](char32_t c) {
+        if (rules.strip_accents && is_nonspacing_mark(c)) return;
+        icu::UnicodeString part(static_cast<UChar32>(c));
+        result.append(rules.lower_case ? part.toLower(icu::Locale::getRoot()) : part);
+      });
   return result;
 }
 
 bool is_unchanged(char32_t code_point, const BertRules& rules) {
   const auto c = static_cast<UChar32>(code_point);
-  if (rules.strip_accents &&
-      (!canonical_decomposition().isInert(c) || is_nonspacing_mark(code_point))) {
+  if (rules.strip_accents && (!canonical_decomposition().changes_nothing_of(code_point) ||
+                              is_nonspacing_mark(code_point))) {
     return false;
   }
   return !rules.lower_case || !u_hasBinaryProperty(c, UCHAR_CHANGES_WHEN_LOWERCASED);
@@ -131,7 +108,7 @@ bool is_unchanged(char32_t code_point, const BertRules& rules) {
 
 // How a code point that survived cleaning acts when words are split.
 Role role_in_words(char32_t c) {
-  if (is_space(c)) return Role::space;
+  if (is_bert_space(c)) return Role::space;
   return is_punctuation(c) ? Role::punctuation : Role::letter;
 }
 
@@ -143,41 +120,42 @@ BertNormalization::BertNormalization(const BertRules& rules)
     Entry& entry = entries_[c];
     if (is_removed(c)) {
       entry.role = Role::dropped;
-      continue;
-    }
-    if (is_space(c)) {
+    } else if (is_bert_space(c)) {
       entry.role = Role::space;
-      continue;
-    }
-    if (is_unchanged(c, rules)) {
-      entry.role = role_in_words(c);
     } else {
-      bool reordered = false;
-      const icu::UnicodeString whole = static_cast<UChar32>(c);
-      if (rules.strip_accents) {
-        for_each_code_point(decompose(whole), [&](char32_t part) {
-          reordered |=
-              u_getCombiningClass(static_cast<UChar32>(part)) != 0 && !is_nonspacing_mark(part);
-        });
+      if (is_unchanged(c, rules)) {
+        entry.role = role_in_words(c);
+      } else {
+        add_replacement(c, entry);
       }
-      const icu::UnicodeString text = by_rules(whole, rules);
-      entry.role = text.isEmpty() ? Role::dropped : Role::letter;
-      for_each_code_point(text, [&](char32_t part) {
-        if (role_in_words(part) == Role::letter) return;
-        if (text.countChar32() == 1) {
-          entry.role = role_in_words(part);
-        } else {
-          reordered = true;
-        }
-      });
-      if (reordered) entry.role = Role::plain;
-      entry.offset = static_cast<std::uint32_t>(replacements_.size());
-      text.toUTF8String(replacements_);
-      entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
+      if (rules.chinese_characters && is_cjk_ideograph(c)) entry.role = Role::punctuation;
     }
-    // A word of its own.
-    if (rules.chinese_characters && is_chinese(c)) entry.role = Role::punctuation;
   }
+}
+
+void BertNormalization::add_replacement(char32_t c, Entry& entry) {
+  const icu::UnicodeString whole = static_cast<UChar32>(c);
+  bool reordered = false;
+  if (rules_.strip_accents) {
+    for_each_code_point(canonical_decomposition().apply(whole), [&](char32_t part) {
+      reordered |=
+          u_getCombiningClass(static_cast<UChar32>(part)) != 0 && !is_nonspacing_mark(part);
+    });
+  }
+  const icu::UnicodeString text = by_rules(whole, rules_);
+  entry.role = text.isEmpty() ? Role::dropped : Role::letter;
+  for_each_code_point(text, [&](char32_t part) {
+    if (role_in_words(part) == Role::letter) return;
+    if (text.countChar32() == 1) {
+      entry.role = role_in_words(part);
+    } else {
+      reordered = true;
+    }
+  });
+  if (reordered) entry.role = Role::plain;
+  entry.offset = static_cast<std::uint32_t>(replacements_.size());
+  text.toUTF8String(replacements_);
+  entry.length = static_cast<std::uint8_t>(replacements_.size() - entry.offset);
 }
 
 const BertNormalization& BertNormalization::of(const BertRules& rules) {
@@ -194,9 +172,9 @@ std::string BertNormalization::normalized(std::string_view text) const {
   for (std::size_t position = 0; position < text.size();) {
     const char32_t c = next_code_point(text, position);
     if (is_removed(c)) continue;
-    if (is_space(c)) {
+    if (is_bert_space(c)) {
       cleaned.append(u' ');
-    } else if (rules_.chinese_characters && is_chinese(c)) {
+    } else if (rules_.chinese_characters && is_cjk_ideograph(c)) {
       cleaned.append(u' ').append(static_cast<UChar32>(c)).append(u' ');
     } else {
       cleaned.append(static_cast<UChar32>(c));

@@ -1,8 +1,8 @@
-// What BERT does to text before it looks into its vocabulary, as a table over all code points:
-// cleaning, and each where a model does it: spaces around Chinese characters, canonical
-// decomposition without the nonspacing marks, lower case. The same rules say where words end.
-// Follows the reference of Devlin et al. 2019 (BasicTokenizer) in the form of Hugging Face's
-// BertNormalizer and BertPreTokenizer.
+// What BERT does to text before it looks words up, as a table over all code points: it cleans the
+// text and, depending on the model, puts spaces around Chinese characters, decomposes canonically
+// and drops the nonspacing marks, and lowers case. The same rules say where words end. Follows the
+// reference of Devlin et al. 2019 (BasicTokenizer) as Hugging Face's BertNormalizer and
+// BertPreTokenizer implement it.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class BertNormalization {
   // The words of valid UTF-8 by whole-string operations, step by step as the definition reads:
   // right for every text, and slow.
   std::vector<std::string> plain_words(std::string_view text) const;
-  // What these words are cut from.
+  // The text that these words are cut from.
   std::string normalized(std::string_view text) const;
 
  private:
@@ -62,6 +62,7 @@ class BertNormalization {
   std::string replacements_;
 
   explicit BertNormalization(const BertRules& rules);
+  void add_replacement(char32_t c, Entry& entry);
 };
 
 }  // namespace roformer

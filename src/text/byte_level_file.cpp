@@ -15,8 +15,6 @@
 namespace roformer {
 namespace {
 
-using ByteLevelJson = nlohmann::json;
-
 // A literal text as a pattern.
 std::string escaped(std::string_view text) {
   std::string pattern;
@@ -52,7 +50,7 @@ class ByteLevelReader {
       file_.in_model[id.get<std::size_t>()] = true;
     }
     read_merges(part(document_["model"], "merges"));
-    read_normalizer(optional(document_, "normalizer"));
+    read_normalizer(json_or_null(document_, "normalizer"));
     read_cutting();
     read_decoder();
     read_special();
@@ -61,7 +59,7 @@ class ByteLevelReader {
 
  private:
   const std::string& location_;
-  ByteLevelJson document_;
+  nlohmann::json document_;
   ByteLevelFile file_;
   std::unordered_map<std::string, TokenId> ids_;
 
@@ -71,39 +69,33 @@ class ByteLevelReader {
   void require(bool good, const std::string& message) const {
     if (!good) refuse(message);
   }
-  const ByteLevelJson& part(const ByteLevelJson& object, const char* name) const {
+  const nlohmann::json& part(const nlohmann::json& object, const char* name) const {
     const auto found = object.find(name);
     if (found == object.end()) refuse(fmt::format("lacks \"{}\"", name));
     return *found;
   }
-  // Null where it is not there.
-  static ByteLevelJson optional(const ByteLevelJson& object, const char* name) {
-    return object.is_object() ? object.value(name, ByteLevelJson()) : ByteLevelJson();
+  bool flag(const nlohmann::json& object, const char* name, bool otherwise) const {
+    return json_flag(object, name, otherwise, location_);
   }
-  bool flag(const ByteLevelJson& object, const char* name, bool otherwise) const {
-    const ByteLevelJson value = optional(object, name);
-    if (value.is_null()) return otherwise;
-    if (!value.is_boolean()) {
-      refuse(fmt::format("\"{}\" is {}, not true or false", name, describe_json(value)));
-    }
-    return value.get<bool>();
+  std::string word(const nlohmann::json& object, const char* name) const {
+    return json_word(object, name, location_);
   }
-  std::string word(const ByteLevelJson& object, const char* name) const {
-    const ByteLevelJson value = optional(object, name);
-    if (!value.is_string()) {
-      refuse(fmt::format("\"{}\" is {}, not a text", name, describe_json(value)));
-    }
-    return value.get<std::string>();
+  // The list of steps of a "Sequence".
+  nlohmann::json steps_of(const nlohmann::json& sequence, const char* name,
+                          const char* what) const {
+    const nlohmann::json list = json_or_null(sequence, name);
+    require(list.is_array(), fmt::format("its sequence of {} is no list", what));
+    return list;
   }
   // Null, or "" where that says the same.
-  void require_none(const ByteLevelJson& model, const char* name) const {
-    const ByteLevelJson value = optional(model, name);
+  void require_none(const nlohmann::json& model, const char* name) const {
+    const nlohmann::json value = json_or_null(model, name);
     if (value.is_null() || value == "" || value == false || value == 0) return;
     refuse(fmt::format("its model has \"{}\": {}, which a byte-level BPE has not", name,
                        describe_json(value)));
   }
 
-  TokenId id_of(const ByteLevelJson& value, const std::string& piece) const {
+  TokenId id_of(const nlohmann::json& value, const std::string& piece) const {
     constexpr std::uint64_t kMost = 100'000'000;
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
       refuse(fmt::format("the id of {} is {}, not a number from 0 to {}", printable(piece),
@@ -118,7 +110,7 @@ class ByteLevelReader {
     }
     return found->second;
   }
-  // Ids without a piece cost memory: a file may not have more of them than pieces.
+  // Ids without a piece cost memory, so a file may not have more of them than pieces.
   TokenId highest_id() const {
     constexpr std::int64_t kFreely = 1000;
     const auto highest = std::max_element(
@@ -131,30 +123,30 @@ class ByteLevelReader {
     return highest->second;
   }
 
-  void read_model(const ByteLevelJson& model) {
-    require(model.is_object() && optional(model, "type") == "BPE", "holds no BPE model");
+  void read_model(const nlohmann::json& model) {
+    require(model.is_object() && json_or_null(model, "type") == "BPE", "holds no BPE model");
     for (const char* name :
          {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"}) {
       require_none(model, name);
     }
     file_.whole_words_first = flag(model, "ignore_merges", false);
     file_.joins_unknown = flag(model, "fuse_unk", false);
-    const ByteLevelJson& vocabulary = part(model, "vocab");
+    const nlohmann::json& vocabulary = part(model, "vocab");
     require(vocabulary.is_object() && !vocabulary.empty(), "has no vocabulary");
     for (const auto& [piece, id] : vocabulary.items()) {
       require(!piece.empty(), "has a piece without characters");
       ids_.emplace(piece, id_of(id, piece));
     }
-    if (!optional(model, "unk_token").is_null()) {
+    if (!json_or_null(model, "unk_token").is_null()) {
       file_.model_unknown = known(word(model, "unk_token"), "its unk_token is");
     }
   }
 
   void read_added() {
-    const ByteLevelJson list = optional(document_, "added_tokens");
+    const nlohmann::json list = json_or_null(document_, "added_tokens");
     if (list.is_null()) return;
     require(list.is_array(), "its \"added_tokens\" are no list");
-    for (const ByteLevelJson& entry : list) {
+    for (const nlohmann::json& entry : list) {
       AddedToken token = parse_added_token(entry, location_);
       token.id = id_of(part(entry, "id"), token.content);
       file_.added.push_back(std::move(token));
@@ -170,10 +162,10 @@ class ByteLevelReader {
   }
 
   // "a b", or ["a", "b"] as newer releases write it.
-  void read_merges(const ByteLevelJson& list) {
+  void read_merges(const nlohmann::json& list) {
     require(list.is_array(), "its \"merges\" are no list");
     file_.merges.reserve(list.size());
-    for (const ByteLevelJson& entry : list) {
+    for (const nlohmann::json& entry : list) {
       std::string left, right;
       if (entry.is_string()) {
         const auto& text = entry.get_ref<const std::string&>();
@@ -197,14 +189,14 @@ class ByteLevelReader {
     }
   }
 
-  void read_normalizer(const ByteLevelJson& normalizer) {
+  void read_normalizer(const nlohmann::json& normalizer) {
     if (normalizer.is_null()) return;
     require(normalizer.is_object(), "its normalizer is no object");
     const std::string type = word(normalizer, "type");
     if (type == "Sequence") {
-      const ByteLevelJson list = optional(normalizer, "normalizers");
-      require(list.is_array(), "its sequence of normalizers is no list");
-      for (const ByteLevelJson& entry : list) read_normalizer(entry);
+      for (const nlohmann::json& entry : steps_of(normalizer, "normalizers", "normalizers")) {
+        read_normalizer(entry);
+      }
     } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
       file_.normal_forms.push_back(type);
     } else {
@@ -214,23 +206,23 @@ class ByteLevelReader {
   }
 
   void read_cutting() {
-    const ByteLevelJson cutting = optional(document_, "pre_tokenizer");
+    const nlohmann::json cutting = json_or_null(document_, "pre_tokenizer");
     require(cutting.is_object(), "does not cut text into words of bytes");
     bool bytes = false;
     read_step(cutting, bytes);
     require(bytes, "does not turn text into bytes (\"ByteLevel\")");
   }
 
-  void read_step(const ByteLevelJson& step, bool& bytes) {
+  void read_step(const nlohmann::json& step, bool& bytes) {
     require(step.is_object(), "its pre-tokenizer is no object");
     const std::string type = word(step, "type");
     if (type == "Sequence") {
-      const ByteLevelJson list = optional(step, "pretokenizers");
-      require(list.is_array(), "its sequence of pre-tokenizers is no list");
-      for (const ByteLevelJson& entry : list) read_step(entry, bytes);
+      for (const nlohmann::json& entry : steps_of(step, "pretokenizers", "pre-tokenizers")) {
+        read_step(entry, bytes);
+      }
       return;
     }
-    require(!bytes, "cuts text behind the step \"ByteLevel\", which is not read here");
+    require(!bytes, "cuts text after the step \"ByteLevel\", which is not read here");
     if (type == "ByteLevel") {
       bytes = true;
       file_.steps.push_back(
@@ -247,8 +239,8 @@ class ByteLevelReader {
     }
   }
 
-  void read_split(const ByteLevelJson& step) {
-    const ByteLevelJson pattern = optional(step, "pattern");
+  void read_split(const nlohmann::json& step) {
+    const nlohmann::json pattern = json_or_null(step, "pattern");
     const bool literal = pattern.is_object() && pattern.contains("String");
     CuttingStep result = {.pattern =
                               literal ? escaped(word(pattern, "String")) : word(pattern, "Regex")};
@@ -260,43 +252,43 @@ class ByteLevelReader {
       refuse(fmt::format("splits text with the behavior {}", printable(behavior)),
              "Isolated and Removed are read");
     }
-    // So that a pattern which cannot be read is known now.
+    // Throws now for a pattern that cannot be read.
     SplitPattern(result.pattern, location_);
     file_.steps.push_back(std::move(result));
   }
 
   void read_decoder() const {
-    ByteLevelJson decoder = optional(document_, "decoder");
-    if (optional(decoder, "type") == "Sequence") {
-      const ByteLevelJson list = optional(decoder, "decoders");
+    nlohmann::json decoder = json_or_null(document_, "decoder");
+    if (json_or_null(decoder, "type") == "Sequence") {
+      const nlohmann::json list = json_or_null(decoder, "decoders");
       if (list.is_array() && list.size() == 1) decoder = list[0];
     }
-    require(optional(decoder, "type") == "ByteLevel",
+    require(json_or_null(decoder, "type") == "ByteLevel",
             "does not turn bytes back into text (\"decoder\" is no \"ByteLevel\")");
   }
 
   void read_special() {
     SpecialTokens& special = file_.special;
-    read_template(optional(document_, "post_processor"));
+    read_template(json_or_null(document_, "post_processor"));
     file_.text_start = special.classification;
     special.unknown = file_.model_unknown;
-    const ByteLevelJson padding = optional(document_, "padding");
-    if (const ByteLevelJson token = optional(padding, "pad_token"); token.is_string()) {
+    const nlohmann::json padding = json_or_null(document_, "padding");
+    if (const nlohmann::json token = json_or_null(padding, "pad_token"); token.is_string()) {
       special.padding = known(token.get<std::string>(), "pads with");
     }
     name(special.padding, {"[PAD]", "<pad>", "<|padding|>", "<|pad|>", "<|endoftext|>"});
     name(special.unknown, {"[UNK]", "<unk>"});
     name(special.mask, {"[MASK]", "<mask>", "<|mask|>"});
     name(special.separator, {"<|endoftext|>", "</s>", "[SEP]", "<|end_of_text|>"});
-    // Texts that only begin with a token: documents, too.
+    // Where texts only begin with a token, it separates documents, too.
     if (special.separator < 0) special.separator = special.classification;
-    // One token in several roles (<|endoftext|>) ends documents: a generated text must find it.
+    // A token in several roles (<|endoftext|>) only ends documents: a generated text must find it.
     for (TokenId* const id : {&special.padding, &special.unknown, &special.classification}) {
       if (*id == special.separator) *id = -1;
     }
   }
 
-  // The first of the names that is a special token, where nothing else has said which it is.
+  // Sets an id that is not known yet to the first of the names that is a special token.
   void name(TokenId& id, std::initializer_list<std::string_view> names) const {
     for (const std::string_view wanted : names) {
       for (const AddedToken& token : file_.added) {
@@ -305,20 +297,20 @@ class ByteLevelReader {
     }
   }
 
-  void read_template(const ByteLevelJson& processor) {
+  void read_template(const nlohmann::json& processor) {
     if (processor.is_null()) return;
     require(processor.is_object(), "its post-processor is no object");
     const std::string type = word(processor, "type");
     if (type == "ByteLevel") return;
     if (type == "Sequence") {
-      const ByteLevelJson list = optional(processor, "processors");
-      require(list.is_array(), "its sequence of post-processors is no list");
-      for (const ByteLevelJson& entry : list) read_template(entry);
+      for (const nlohmann::json& entry : steps_of(processor, "processors", "post-processors")) {
+        read_template(entry);
+      }
     } else if (type == "RobertaProcessing" || type == "BertProcessing") {
       file_.special.classification = named_pair(processor, "cls");
       file_.special.separator = named_pair(processor, "sep");
     } else if (type == "TemplateProcessing") {
-      read_single(optional(processor, "single"));
+      read_single(json_or_null(processor, "single"));
     } else {
       refuse(fmt::format("puts tokens around text by {}", printable(type)),
              "TemplateProcessing, BertProcessing and RobertaProcessing are read");
@@ -326,28 +318,28 @@ class ByteLevelReader {
   }
 
   // ["[CLS]", 0]
-  TokenId named_pair(const ByteLevelJson& processor, const char* name) const {
-    const ByteLevelJson pair = optional(processor, name);
+  TokenId named_pair(const nlohmann::json& processor, const char* name) const {
+    const nlohmann::json pair = json_or_null(processor, name);
     require(pair.is_array() && !pair.empty() && pair[0].is_string(),
             fmt::format("its \"{}\" names no token", name));
     return known(pair[0].get<std::string>(), "puts around text");
   }
 
-  // At most one token before a text, and one behind it.
-  void read_single(const ByteLevelJson& list) {
+  // At most one token before a text, and one after it.
+  void read_single(const nlohmann::json& list) {
     require(list.is_array(), "its template is no list");
     SpecialTokens& special = file_.special;
-    bool behind = false;
-    for (const ByteLevelJson& entry : list) {
-      const ByteLevelJson token = optional(entry, "SpecialToken");
+    bool after = false;
+    for (const nlohmann::json& entry : list) {
+      const nlohmann::json token = json_or_null(entry, "SpecialToken");
       if (token.is_null()) {
-        require(!behind && !optional(entry, "Sequence").is_null(),
+        require(!after && !json_or_null(entry, "Sequence").is_null(),
                 "its template for one text is not tokens around a text");
-        behind = true;
+        after = true;
         continue;
       }
-      TokenId& id = behind ? special.separator : special.classification;
-      require(id < 0, "puts more than one token before or behind a text");
+      TokenId& id = after ? special.separator : special.classification;
+      require(id < 0, "puts more than one token before or after a text");
       id = known(word(token, "id"), "puts around text");
     }
   }

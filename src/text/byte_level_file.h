@@ -1,6 +1,6 @@
 // tokenizer.json of Hugging Face's tokenizers, where it holds a byte-level BPE (GPT-2, GPT-NeoX,
 // Llama 3, Qwen, ModernBERT, ...): vocabulary and merges, how text is normalised and cut, added
-// tokens, and what is put around a text. A pure function over text that trusts nothing.
+// tokens, and which tokens are put around a text. A pure function over text that trusts nothing.
 #pragma once
 
 #include <string>
@@ -26,12 +26,12 @@ struct ByteLevelFile {
   std::vector<bool> in_model;       // for each of them
   std::vector<BytePairMerge> merges;
   bool whole_words_first = false;         // a word that is a piece is not put together by merges
-  bool joins_unknown = false;             // neighbours that are unknown are one
+  bool joins_unknown = false;             // unknown neighbours become one token
   std::vector<std::string> normal_forms;  // "NFC", ..., one after the other
   std::vector<CuttingStep> steps;
   std::vector<AddedToken> added;
-  TokenId model_unknown = -1;  // what a byte without a piece becomes; -1: nothing
-  TokenId text_start = -1;     // what its template puts before a text; -1: nothing
+  TokenId model_unknown = -1;  // for a byte without a piece; -1: none
+  TokenId text_start = -1;     // the token that its template puts before a text; -1: none
   SpecialTokens special;
 };
 

@@ -1,6 +1,6 @@
 // Byte-level BPE (Radford et al. 2019) from a tokenizer.json, exactly as Hugging Face's tokenizers
-// encode and decode with it. Special tokens in a text are text here, as everywhere in this program
-// (there: encode_special_tokens).
+// encode and decode with it. As everywhere in this program, encode() reads the name of a special
+// token in a text as letters (there: encode_special_tokens).
 #pragma once
 
 #include <memory>

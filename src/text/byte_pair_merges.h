@@ -1,6 +1,6 @@
-// Byte-pair encoding over ids: of all neighbours that a rule joins, those of the earliest rule are
-// joined first, the leftmost of them before the others (Sennrich et al. 2016). A heap of candidates
-// makes that n log n in the length of the word.
+// Byte-pair encoding over ids (Sennrich et al. 2016): among all neighbours that a rule joins, those
+// of the earliest rule are joined first, from left to right. A heap of candidates makes that n log
+// n in the length of the word.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct BytePairMerge {
 
 class BytePairMerges {
  public:
-  // In their order; of two for the same pair the later one counts.
+  // In their order; the later of two rules for the same pair counts.
   explicit BytePairMerges(const std::vector<BytePairMerge>& merges);
 
   void apply(std::vector<TokenId>& symbols) const;

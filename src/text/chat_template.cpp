@@ -296,26 +296,11 @@ class ChatRenderer {
   }
 };
 
-}  // namespace
-
-namespace {
-
 std::vector<JinjaNode> parsed_template(const ChatFormat& chat) {
   if (chat.source.size() > kLongestChatTemplate) throw_failure(kTemplate, "is larger than 1 MiB");
   if (!is_valid_utf8(chat.source)) throw_failure(kTemplate, "is not valid UTF-8");
   return parse_jinja(chat.source, kTemplate);
 }
-
-// Valid UTF-8, as all of a template's values are.
-std::string repaired_text(const std::string& text) {
-  std::string storage;
-  std::uint64_t replaced = 0;
-  return std::string(repair_utf8(text, storage, replaced));
-}
-
-}  // namespace
-
-namespace {
 
 // The folder's own file, or one of the cache that has the folder as snapshots/REVISION. The file
 // and the folder have no links in their paths.
@@ -358,7 +343,7 @@ void check_chat(const ChatFormat& chat) {
 std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages) {
   JinjaValue list = JinjaValue::array();
   for (const ChatMessage& message : messages) {
-    list.push_back({{"role", message.role}, {"content", repaired_text(message.content)}});
+    list.push_back({{"role", message.role}, {"content", ValidText(message.content).text}});
   }
   std::map<std::string, JinjaValue> variables = {{"messages", std::move(list)},
                                                  {"add_generation_prompt", true},

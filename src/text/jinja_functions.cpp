@@ -50,14 +50,6 @@ bool is_python_space(char32_t c) {
   return u_isUWhiteSpace(static_cast<UChar32>(c)) || (c >= 0x1C && c <= 0x1F);
 }
 
-// Where the last character of the first `end` bytes begins; end > 0.
-std::size_t begin_of_last(const std::string& text, std::size_t end) {
-  do {
-    --end;
-  } while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U);
-  return end;
-}
-
 // Charges a search of the part, which in the worst case compares all of it at each place.
 void charge_search(const std::string& text, const std::string& part, JinjaWork& work) {
   const std::uint64_t places = text.size() < part.size() ? 0 : text.size() - part.size() + 1;
@@ -87,7 +79,7 @@ std::string stripped(const std::string& text, const JinjaArguments& arguments, S
   std::size_t begin = 0, end = text.size();
   for (std::size_t next = 0; sides.left && begin < end && goes(next);) begin = next;
   while (sides.right && begin < end) {
-    const std::size_t last = begin_of_last(text, end);
+    const std::size_t last = character_before(text, end);
     std::size_t next = last;
     if (!goes(next)) break;
     end = last;
@@ -435,7 +427,7 @@ std::size_t place_of_character(const std::string& text, std::int64_t number) {
     std::size_t at = text.size();
     for (; number < 0; ++number) {
       if (at == 0) return std::string::npos;
-      at = begin_of_last(text, at);
+      at = character_before(text, at);
     }
     return at;
   }
@@ -448,7 +440,7 @@ std::string with_reversed_characters(const std::string& text) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t end = text.size(); end > 0;) {
-    const std::size_t begin = begin_of_last(text, end);
+    const std::size_t begin = character_before(text, end);
     result.append(text, begin, end - begin);
     end = begin;
   }

@@ -9,25 +9,20 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "text/jinja_syntax.h"
-#include "text/jinja_tokens.h"
 
 namespace roformer {
 namespace {
 
-using TokenKind = JinjaToken::Kind;
-using Syntax = JinjaExpression::Kind;
-
-constexpr int kDeepestTemplate = 100;  // of expressions and statements inside each other
-
 class JinjaParser {
+  using TokenKind = JinjaToken::Kind;
+  using Syntax = JinjaExpression::Kind;
+  static constexpr int kDeepestTemplate = 100;  // expressions and statements inside each other
+
  public:
   JinjaParser(std::string_view source, const std::string& location)
       : location_(location), tokens_(jinja_tokens(source, location)) {}
 
-  std::vector<JinjaNode> read() {
-    std::vector<JinjaNode> nodes = read_body({});
-    return nodes;
-  }
+  std::vector<JinjaNode> read() { return read_body({}); }
 
  private:
   const std::string& location_;
@@ -103,9 +98,18 @@ class JinjaParser {
     return now().kind == TokenKind::begin_statement && ahead(1).kind == TokenKind::name &&
            std::ranges::find(names, ahead(1).text) != names.end();
   }
+  // "{% name %}", the end of the statement `of`.
   void expect_statement(const char* name, const char* of) {
     if (!at_statement({name})) refuse(fmt::format("\"{}\" has no \"{}\"", of, name));
     at_ += 2;
+    expect_end();
+  }
+  // The body after an "else"; empty where there is none.
+  std::vector<JinjaNode> read_otherwise(std::string_view end) {
+    if (!at_statement({"else"})) return {};
+    at_ += 2;
+    expect_end();
+    return read_body({end});
   }
 
   // Up to a statement of one of these names, which is left, or the end.
@@ -149,7 +153,6 @@ class JinjaParser {
       expect_end();
       append_body(nodes, {"endgeneration"});
       expect_statement("endgeneration", "generation");
-      expect_end();
     } else if (name.starts_with("end") || name == "else" || name == "elif") {
       refuse(fmt::format("\"{}\" ends nothing", name));
     } else {
@@ -167,13 +170,8 @@ class JinjaParser {
       more = at_statement({"elif"});
       if (more) at_ += 2;
     }
-    if (at_statement({"else"})) {
-      at_ += 2;
-      expect_end();
-      node.otherwise = read_body({"endif"});
-    }
+    node.otherwise = read_otherwise("endif");
     expect_statement("endif", "if");
-    expect_end();
     return node;
   }
 
@@ -183,17 +181,12 @@ class JinjaParser {
       node.names.push_back(expect_name());
     } while (take_symbol(","));
     if (!take_word("in")) refuse(fmt::format("has {} where \"in\" is wanted", described()));
-    node.expression = read_either();  // an "if" behind it is the loop's
+    node.expression = read_either();  // an "if" after it is the loop's
     if (take_word("if")) node.filter = read_expression();
     expect_end();
     node.body = read_body({"else", "endfor"});
-    if (at_statement({"else"})) {
-      at_ += 2;
-      expect_end();
-      node.otherwise = read_body({"endfor"});
-    }
+    node.otherwise = read_otherwise("endfor");
     expect_statement("endfor", "for");
-    expect_end();
     return node;
   }
 
@@ -209,7 +202,6 @@ class JinjaParser {
     expect_end();
     node.body = read_body({"endset"});
     expect_statement("endset", "set");
-    expect_end();
     return node;
   }
 
@@ -255,20 +247,16 @@ class JinjaParser {
   }
 
   JinjaExpression read_either() {
-    JinjaExpression left = read_both();
-    while (is(TokenKind::name, "or")) {
-      const int line = now().line;
-      advance();
-      left = made(Syntax::either, line, std::move(left), read_both());
-    }
-    return left;
+    return read_row("or", Syntax::either, [&] { return read_both(); });
   }
   JinjaExpression read_both() {
-    JinjaExpression left = read_inverse();
-    while (is(TokenKind::name, "and")) {
-      const int line = now().line;
-      advance();
-      left = made(Syntax::both, line, std::move(left), read_inverse());
+    return read_row("and", Syntax::both, [&] { return read_inverse(); });
+  }
+  template <class Next>
+  JinjaExpression read_row(std::string_view word, Syntax kind, Next next) {
+    JinjaExpression left = next();
+    for (int line = now().line; take_word(word); line = now().line) {
+      left = made(kind, line, std::move(left), next());
     }
     return left;
   }
@@ -285,20 +273,22 @@ class JinjaParser {
     const bool inverted =
         is(TokenKind::name, "not") && ahead(1).kind == TokenKind::name && ahead(1).text == "in";
     if (inverted) advance();
-    std::string operation;
-    for (const std::string_view name : {"==", "!=", "<", "<=", ">", ">="}) {
-      if (is(TokenKind::symbol, name)) operation = name;
-    }
+    std::string operation = comparison();
     if (is(TokenKind::name, "in")) operation = "in";
     if (operation.empty()) return left;
     advance();
     JinjaExpression result =
         made_with_name(Syntax::operation, line, std::move(operation), std::move(left), read_sum());
     if (inverted) result = made(Syntax::inverse, line, std::move(result));
-    for (const std::string_view name : {"==", "!=", "<", "<=", ">", ">="}) {
-      if (is(TokenKind::symbol, name)) refuse("compares three values at once");
-    }
+    if (!comparison().empty()) refuse("compares three values at once");
     return result;
+  }
+  // The comparison that is next, or nothing.
+  std::string comparison() const {
+    for (const std::string_view name : {"==", "!=", "<", "<=", ">", ">="}) {
+      if (is(TokenKind::symbol, name)) return std::string(name);
+    }
+    return "";
   }
 
   template <class Next>
@@ -326,8 +316,7 @@ class JinjaParser {
     const int line = now().line;
     if (take_symbol("-")) return made(Syntax::negative, line, read_signed());
     if (take_symbol("+")) return read_signed();
-    JinjaExpression value = read_postfixes(read_primary(), /*filters=*/true);
-    return value;
+    return read_postfixes(read_primary());
   }
 
   JinjaExpression read_primary() {
@@ -373,7 +362,7 @@ class JinjaParser {
     refuse(fmt::format("has {} where a value is wanted", described()));
   }
 
-  JinjaExpression read_postfixes(JinjaExpression value, bool filters) {
+  JinjaExpression read_postfixes(JinjaExpression value) {
     for (;;) {
       const int line = now().line;
       if (take_symbol(".")) {
@@ -390,12 +379,12 @@ class JinjaParser {
         JinjaExpression call = made(Syntax::call, line, std::move(value));
         read_arguments(call);
         value = std::move(call);
-      } else if (filters && take_symbol("|")) {
+      } else if (take_symbol("|")) {
         JinjaExpression filter =
             made_with_name(Syntax::filter, line, expect_name(), std::move(value));
         if (take_symbol("(")) read_arguments(filter);
         value = std::move(filter);
-      } else if (filters && take_word("is")) {
+      } else if (take_word("is")) {
         value = read_test(std::move(value), line);
       } else {
         return value;
@@ -403,7 +392,7 @@ class JinjaParser {
     }
   }
 
-  // Behind "is": a test, with an argument in brackets or without.
+  // After "is": a test, with an argument in brackets or without.
   JinjaExpression read_test(JinjaExpression value, int line) {
     const bool inverted = take_word("not");
     JinjaExpression test = made_with_name(Syntax::test, line, expect_name(), std::move(value));
@@ -416,7 +405,7 @@ class JinjaParser {
     return inverted ? made(Syntax::inverse, line, std::move(test)) : test;
   }
 
-  // Behind "[".
+  // After "[".
   JinjaExpression read_subscript(JinjaExpression value, int line) {
     std::array<JinjaExpression, 3> bounds;
     std::size_t colons = 0;
@@ -438,7 +427,7 @@ class JinjaParser {
                 std::move(bounds[2]));
   }
 
-  // Behind "(", up to its end.
+  // After "(", up to its end.
   void read_arguments(JinjaExpression& call) {
     while (!take_symbol(")")) {
       const bool named = now().kind == TokenKind::name && ahead(1).kind == TokenKind::symbol &&

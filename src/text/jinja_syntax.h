@@ -15,6 +15,30 @@ namespace roformer {
 
 using JinjaValue = nlohmann::ordered_json;  // value_t::discarded: undefined
 
+// A token: text between tags, or a part of {{ ... }} or {% ... %}. White space around tags is cut
+// as transformers does (trim_blocks and lstrip_blocks are on).
+struct JinjaToken {
+  enum class Kind : std::uint8_t {
+    text,             // between tags
+    begin_output,     // {{
+    end_output,       // }}
+    begin_statement,  // {%
+    end_statement,    // %}
+    name,
+    string,  // what the literal says
+    number,  // digits
+    symbol,  // "==", "(", ...
+    end
+  };
+  Kind kind = Kind::end;
+  std::string text;
+  int line = 1;
+};
+
+// Throws Error (failure, `location`:line) for a tag without its end, and for a character that no
+// expression has.
+std::vector<JinjaToken> jinja_tokens(std::string_view source, const std::string& location);
+
 struct JinjaExpression {
   enum class Kind : std::uint8_t {
     literal,      // value
@@ -66,7 +90,8 @@ struct JinjaNode {
   std::vector<JinjaNode> otherwise = {};
 };
 
-// Throws Error (failure, `location`:line) for what is none, or is not read here.
+// Throws Error (failure, `location`:line) for text that is no template, or has syntax that is not
+// read here.
 std::vector<JinjaNode> parse_jinja(std::string_view source, const std::string& location);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-#include "text/jinja_tokens.h"
+#include "text/jinja_syntax.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,6 @@
 
 namespace roformer {
 namespace {
-
-using LexedKind = JinjaToken::Kind;
 
 bool is_jinja_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -37,6 +35,8 @@ std::string with_plain_lines(std::string_view source) {
 }
 
 class JinjaLexer {
+  using Kind = JinjaToken::Kind;
+
  public:
   JinjaLexer(std::string_view source, const std::string& location)
       : location_(location), source_(with_plain_lines(source)) {}
@@ -50,10 +50,10 @@ class JinjaLexer {
       move_to(ends ? source_.size() : tag);
       if (!ends) cut_before_tag(text);
       if (!text.empty())
-        tokens_.push_back({.kind = LexedKind::text, .text = std::move(text), .line = line});
+        tokens_.push_back({.kind = Kind::text, .text = std::move(text), .line = line});
       if (!ends) read_tag();
     }
-    add(LexedKind::end);
+    add(Kind::end);
     return std::move(tokens_);
   }
 
@@ -68,7 +68,7 @@ class JinjaLexer {
   [[noreturn]] void refuse(const std::string& message) const {
     throw_failure(fmt::format("{}:{}", location_, line_), message);
   }
-  void add(LexedKind kind, std::string text = "") {
+  void add(Kind kind, std::string text = "") {
     tokens_.push_back({.kind = kind, .text = std::move(text), .line = line_});
   }
   char peek(std::size_t ahead = 0) const {
@@ -90,8 +90,8 @@ class JinjaLexer {
     return std::string::npos;
   }
 
-  // At a tag: a minus takes all white space before it; a statement or a comment takes what is
-  // before it in its line, where that is white space only.
+  // At a tag: a minus removes all white space before it; a statement or a comment removes the white
+  // space before it in its line, where the line holds nothing else.
   void cut_before_tag(std::string& text) const {
     if (peek(2) == '-') {
       while (!text.empty() && is_jinja_space(text.back())) text.pop_back();
@@ -104,8 +104,8 @@ class JinjaLexer {
     if (std::ranges::all_of(text.substr(begin), is_jinja_space)) text.resize(begin);
   }
 
-  // Behind a tag: a minus takes all white space, a statement or a comment the end of its line.
-  void cut_behind_tag(bool minus, bool plus, bool output) {
+  // After a tag: a minus removes all white space, a statement or a comment the end of its line.
+  void cut_after_tag(bool minus, bool plus, bool output) {
     std::size_t position = at_;
     if (minus) {
       while (position < source_.size() && is_jinja_space(source_[position])) ++position;
@@ -122,7 +122,7 @@ class JinjaLexer {
     if (type == '#') return read_comment();
     if (peek() == '-' || (type == '%' && peek() == '+')) move_to(at_ + 1);
     const bool output = type == '{';
-    add(output ? LexedKind::begin_output : LexedKind::begin_statement);
+    add(output ? Kind::begin_output : Kind::begin_statement);
     const std::string_view end = output ? "}}" : "%}";
     for (int depth = 0;;) {
       while (is_jinja_space(peek())) move_to(at_ + 1);
@@ -132,8 +132,8 @@ class JinjaLexer {
       if (depth == 0 && rest.starts_with(end)) {
         const bool minus = peek() == '-', plus = peek() == '+';
         move_to(at_ + (sign ? 3 : 2));
-        add(output ? LexedKind::end_output : LexedKind::end_statement);
-        cut_behind_tag(minus, plus, output);
+        add(output ? Kind::end_output : Kind::end_statement);
+        cut_after_tag(minus, plus, output);
         return;
       }
       read_token(depth);
@@ -145,7 +145,7 @@ class JinjaLexer {
     if (end == std::string::npos) refuse("a comment has no end \"#}\"");
     const char before = end > at_ ? source_[end - 1] : '\0';
     move_to(end + 2);
-    cut_behind_tag(before == '-', before == '+', false);
+    cut_after_tag(before == '-', before == '+', false);
   }
 
   void read_token(int& depth) {
@@ -161,14 +161,14 @@ class JinjaLexer {
         refuse("has a number with a point");
       }
       move_to(end);
-      return add(number ? LexedKind::number : LexedKind::name, source_.substr(begin, end - begin));
+      return add(number ? Kind::number : Kind::name, source_.substr(begin, end - begin));
     }
     constexpr std::array<std::string_view, 6> kPairs = {"==", "!=", "<=", ">=", "//", "**"};
     const std::string_view rest = std::string_view(source_).substr(at_);
     for (const std::string_view pair : kPairs) {
       if (!rest.starts_with(pair)) continue;
       move_to(at_ + 2);
-      return add(LexedKind::symbol, std::string(pair));
+      return add(Kind::symbol, std::string(pair));
     }
     if (std::string_view("+-*/%~<>=()[]{},.:|").find(c) == std::string_view::npos) {
       refuse(fmt::format("has {} in an expression", printable(std::string(1, c))));
@@ -176,7 +176,7 @@ class JinjaLexer {
     depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
     depth = std::max(depth, 0);
     move_to(at_ + 1);
-    add(LexedKind::symbol, std::string(1, c));
+    add(Kind::symbol, std::string(1, c));
   }
 
   // With the escapes of Python's strings.
@@ -201,7 +201,7 @@ class JinjaLexer {
       }
     }
     if (i >= source_.size()) refuse("a text in quotes has no end");
-    add(LexedKind::string, std::move(text));
+    add(Kind::string, std::move(text));
     move_to(i + 1);
   }
 

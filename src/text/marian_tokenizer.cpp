@@ -9,14 +9,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/sentencepiece_loading.h"
-#include "text/space_marker.h"
+#include "text/sentencepiece_model.h"
 #include "text/utf8.h"
+#include "text/vocabulary_tokenizer.h"
 
 namespace roformer {
 namespace {
 
-// The file: this line, a line of JSON with the vocabulary, the model.
+// The file is this line, a line of JSON with the vocabulary, and the model.
 constexpr std::string_view kFirstLine = "roformer marian 1\n";
 constexpr std::pair<const char*, TokenId SpecialTokens::*> kSpecialFields[] = {
     {"padding", &SpecialTokens::padding},
@@ -66,38 +66,20 @@ std::string without_markers(std::string text) {
   return first == std::string::npos ? "" : text.substr(first);
 }
 
-class MarianTokenizer final : public Tokenizer {
+class MarianTokenizer final : public VocabularyTokenizer {
  public:
-  using Tokenizer::encode;
-
   MarianTokenizer(std::string contents, const std::string& location)
-      : contents_(std::move(contents)) {
-    const Parts parts = parts_of(contents_, location);
-    vocabulary_ = parse_vocabulary(parts.vocabulary, location);
+      : VocabularyTokenizer(TokenizerKind::marian, std::move(contents)) {
+    const Parts parts = parts_of(file_contents(), location);
+    MarianVocabulary vocabulary = parse_vocabulary(parts.vocabulary, location);
+    pieces_ = std::move(vocabulary.pieces);
+    special_ = vocabulary.special;
     const std::string problem = load_sentencepiece(processor_, parts.sentencepiece);
     if (!problem.empty()) throw_failure(location, "has no SentencePiece model: " + problem);
-    for (std::size_t i = 0; i < vocabulary_.pieces.size(); ++i) {
-      const bool is_new = ids_.emplace(vocabulary_.pieces[i], static_cast<TokenId>(i)).second;
-      if (!is_new) {
-        throw_failure(location, fmt::format("has \"{}\" twice", vocabulary_.pieces[i]));
-      }
+    for (const std::string& piece : pieces_) {
+      const bool is_new = ids_.emplace(piece, static_cast<TokenId>(ids_.size())).second;
+      if (!is_new) throw_failure(location, fmt::format("has \"{}\" twice", piece));
     }
-  }
-
-  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    if (const std::size_t end = text.find("<<");
-        text.starts_with(">>") && end != std::string_view::npos) {
-      ids.push_back(find(text.substr(0, end + 2)));
-      text.remove_prefix(end + 2);
-    }
-    std::vector<std::string> pieces;
-    const auto status = processor_.Encode(text, &pieces);
-    if (!status.ok()) throw_failure("SentencePiece", status.message());
-    for (const std::string& piece : pieces) ids.push_back(find(piece));
   }
 
   // Runs of ordinary pieces are written by the library, special tokens between them by us.
@@ -117,7 +99,7 @@ class MarianTokenizer final : public Tokenizer {
       ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
       if (!is_special(id)) {
         run.push_back(piece(id));
-      } else if (with_special || id == special().unknown) {
+      } else if (with_special || id == special_.unknown) {
         finish_run();
         if (!text.empty()) text += ' ';
         if (with_special) {
@@ -131,29 +113,28 @@ class MarianTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::int64_t vocabulary_size() const override {
-    return static_cast<std::int64_t>(vocabulary_.pieces.size());
-  }
-  std::string piece(TokenId id) const override {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return vocabulary_.pieces[static_cast<std::size_t>(id)];
-  }
-  const SpecialTokens& special() const override { return vocabulary_.special; }
   bool begins_word(TokenId id) const override { return piece(id).starts_with(kSpaceMarker); }
-  TokenizerKind kind() const override { return TokenizerKind::marian; }
-  const std::string& file_contents() const override { return contents_; }
-  std::string description() const override { return "marian"; }
 
  private:
-  std::string contents_;
-  MarianVocabulary vocabulary_;
   std::unordered_map<std::string, TokenId> ids_;
   sentencepiece::SentencePieceProcessor processor_;
 
-  // Special tokens come of no text.
+  void encode_text(std::string_view text, SpecialNames, std::vector<TokenId>& ids) const override {
+    if (const std::size_t end = text.find("<<");
+        text.starts_with(">>") && end != std::string_view::npos) {
+      ids.push_back(find(text.substr(0, end + 2)));
+      text.remove_prefix(end + 2);
+    }
+    std::vector<std::string> pieces;
+    const auto status = processor_.Encode(text, &pieces);
+    if (!status.ok()) throw_failure("SentencePiece", status.message());
+    for (const std::string& piece : pieces) ids.push_back(find(piece));
+  }
+
+  // No text yields a special token.
   TokenId find(std::string_view piece) const {
     const auto found = ids_.find(std::string(piece));
-    return found == ids_.end() || is_special(found->second) ? special().unknown : found->second;
+    return found == ids_.end() || is_special(found->second) ? special_.unknown : found->second;
   }
 };
 

@@ -1,5 +1,5 @@
-// A SentencePiece model whose pieces have other numbers: those of a vocabulary that stands beside
-// it. So are Marian's translators (Opus-MT): a model for each language, one vocabulary for both.
+// A SentencePiece model whose pieces are numbered by a separate vocabulary. Marian's translators
+// (Opus-MT) have a model for each language and one vocabulary for both.
 #pragma once
 
 #include <memory>

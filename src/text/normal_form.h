@@ -2,7 +2,10 @@
 // points of later versions stay as they are.
 #pragma once
 
-#include <memory>
+#include <unicode/normalizer2.h>
+#include <unicode/uniset.h>
+#include <unicode/unistr.h>
+
 #include <string>
 #include <string_view>
 
@@ -12,16 +15,18 @@ class NormalForm {
  public:
   // "NFC", "NFD", "NFKC" or "NFKD".
   explicit NormalForm(const std::string& name);
-  ~NormalForm();
-  NormalForm(NormalForm&&) noexcept;
-  NormalForm& operator=(NormalForm&&) noexcept;
 
-  // Of valid UTF-8.
-  std::string apply(std::string_view text) const;
+  std::string apply(std::string_view text) const;  // of valid UTF-8
+  icu::UnicodeString apply(const icu::UnicodeString& text) const;
+  bool changes_nothing_of(char32_t c) const { return normalizer_.isInert(static_cast<UChar32>(c)); }
 
  private:
-  struct Parts;
-  std::unique_ptr<const Parts> parts_;
+  icu::FilteredNormalizer2 normalizer_, decomposition_;
 };
+
+// An equivalent text in which long runs of combining marks are in Unicode's canonical order, the
+// one that `decomposition`, a normaliser to NFD or NFKD, gives them. Other texts stay as they are.
+icu::UnicodeString with_ordered_marks(const icu::UnicodeString& text,
+                                      const icu::Normalizer2& decomposition);
 
 }  // namespace roformer

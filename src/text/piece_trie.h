@@ -1,5 +1,5 @@
-// A set of byte strings with ids, made for one question: which entry is the longest that the text
-// begins with? Edges lie in one open-addressed table, so that a step costs one probe.
+// Tries of byte strings and of words. All edges of a trie lie in one open-addressed table, so that
+// a step costs one probe.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,33 @@
 
 namespace roformer {
 
+// The nodes of a trie: numbers from 0, the root, on.
+class TrieEdges {
+ public:
+  // The child of the node by the symbol (below 2^21); 0: there is none.
+  std::uint32_t child(std::uint32_t node, char32_t symbol) const {
+    return edges_[slot(key_of(node, symbol))].child;
+  }
+  std::uint32_t add_child(std::uint32_t node, char32_t symbol);
+  std::size_t nodes() const { return nodes_; }
+
+ private:
+  struct Edge {
+    std::uint64_t key = 0;
+    std::uint32_t child = 0;  // 0: free
+  };
+  std::vector<Edge> edges_ = std::vector<Edge>(1024);  // a power of two, at most half of them taken
+  std::size_t nodes_ = 1;
+
+  static std::uint64_t key_of(std::uint32_t node, char32_t symbol) {
+    return static_cast<std::uint64_t>(node) << 21 | symbol;
+  }
+  // Where the edge is, or where it would be put.
+  std::size_t slot(std::uint64_t key) const;
+};
+
+// A set of byte strings with ids, for one question: which entry is the longest that the text begins
+// with?
 class PieceTrie {
  public:
   struct Match {
@@ -15,24 +42,13 @@ class PieceTrie {
     std::size_t length = 0;
   };
 
-  PieceTrie();
   // A later entry with the same text replaces the id of an earlier one.
   void insert(std::string_view piece, std::int32_t id);
   Match longest_prefix(std::string_view text) const;
 
  private:
-  struct Edge {
-    std::uint32_t node = kNone;  // the parent; kNone: free
-    std::uint32_t child = 0;
-    std::uint8_t byte = 0;
-  };
-  static constexpr std::uint32_t kNone = 0xffffffffU;
-
-  std::vector<std::int32_t> ids_;  // per node, -1 where no entry ends
-  std::vector<Edge> edges_;        // a power of two of slots, at most half of them taken
-
-  std::size_t slot(std::uint32_t node, std::uint8_t byte) const;
-  void grow();
+  TrieEdges edges_;
+  std::vector<std::int32_t> ids_ = {-1};  // by node, -1 where no entry ends
 };
 
 }  // namespace roformer

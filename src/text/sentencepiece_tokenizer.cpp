@@ -6,25 +6,23 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "text/added_tokens.h"
-#include "text/normalization_map.h"
-#include "text/sentencepiece_loading.h"
-#include "text/space_marker.h"
-#include "text/unspaced_script.h"
-#include "text/utf8.h"
+#include "text/characters.h"
+#include "text/sentencepiece_model.h"
+#include "text/vocabulary_tokenizer.h"
 #include "text/word_cache.h"
 
 namespace roformer {
 namespace {
 
-class SentencePieceTokenizer final : public Tokenizer {
+class SentencePieceTokenizer final : public VocabularyTokenizer {
  public:
-  using Tokenizer::encode;
-
   SentencePieceTokenizer(std::string contents, const std::string& location)
-      : contents_(std::move(contents)) {
-    const std::string problem = load_sentencepiece(processor_, contents_);
+      : VocabularyTokenizer(TokenizerKind::sentencepiece, std::move(contents)) {
+    const std::string problem = load_sentencepiece(processor_, file_contents());
     if (!problem.empty()) throw_failure(location, "is not a SentencePiece model: " + problem);
+    for (int id = 0; id < processor_.GetPieceSize(); ++id) {
+      pieces_.push_back(processor_.IdToPiece(id));
+    }
     special_ = {.padding = processor_.pad_id(),
                 .unknown = unknown_id(),
                 .classification = processor_.bos_id(),
@@ -35,47 +33,10 @@ class SentencePieceTokenizer final : public Tokenizer {
       if (special_.mask < 0 && id != special_.unknown) special_.mask = id;
     }
     words_are_independent_ = find_words_independent();
-    for (TokenId id = 0; id < processor_.GetPieceSize(); ++id) {
+    for (TokenId id = 0; id < vocabulary_size(); ++id) {
       if (!is_special(id) && !processor_.IsControl(id)) continue;
-      named_.insert({.content = processor_.IdToPiece(id), .id = id, .special = true});
+      named_.insert({.content = piece(id), .id = id, .special = true});
     }
-  }
-
-  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    // A marker in the text itself is a space to the library, but not for splitting here.
-    if (!words_are_independent_ || text.find(kSpaceMarker) != std::string_view::npos) {
-      encode_directly(text, ids);
-      return;
-    }
-    WordCachePool::Lease cache(caches_);
-    for (std::size_t position = 0; position < text.size();) {
-      const std::size_t end = std::min(text.find(' ', position), text.size());
-      const std::string_view word = text.substr(position, end - position);
-      position = end + 1;
-      if (word.empty() || (*cache).find(word, ids)) continue;
-      const std::size_t before = ids.size();
-      encode_directly(word, ids);
-      (*cache).insert(word, std::span<const TokenId>(ids).subspan(before));
-    }
-  }
-
-  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    bool begun = false;
-    named_.split(
-        text, SpecialNames::tokens,
-        [&](std::string_view part) { begun ? encode_further(part, ids) : encode(part, ids); },
-        [&](TokenId id) {
-          ids.push_back(id);
-          begun = true;
-        });
   }
 
   // Runs of ordinary pieces are written by the library, special tokens between them by us.
@@ -105,34 +66,23 @@ class SentencePieceTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::int64_t vocabulary_size() const override { return processor_.GetPieceSize(); }
-  std::string piece(TokenId id) const override {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return processor_.IdToPiece(id);
-  }
-  const SpecialTokens& special() const override { return special_; }
   bool begins_word(TokenId id) const override {
-    return processor_.IdToPiece(id).starts_with(kSpaceMarker);
+    return pieces_[index_of(id)].starts_with(kSpaceMarker);
   }
   void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
     Tokenizer::find_words(ids, begins);
     // A marker that is a piece by itself is one word with what follows it.
     bool after_unspaced = false, after_marker = false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      const std::string& piece = processor_.IdToPiece(ids[i]);
+      const std::string& piece = pieces_[index_of(ids[i])];
       if (after_unspaced || (begins_unspaced(piece) && !after_marker)) begins[i] = 1;
       after_unspaced = ends_unspaced(piece);
       after_marker = piece == kSpaceMarker;
     }
   }
-  TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
-  const std::string& file_contents() const override { return contents_; }
-  std::string description() const override { return "sentencepiece"; }
 
  private:
-  std::string contents_;
   sentencepiece::SentencePieceProcessor processor_;
-  SpecialTokens special_;
   AddedTokens named_;  // special ones
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
@@ -140,8 +90,36 @@ class SentencePieceTokenizer final : public Tokenizer {
   mutable std::once_flag has_further_;
   mutable sentencepiece::SentencePieceProcessor further_;
 
-  // The library's unk_id() looks for the piece under the name that the model gives it elsewhere,
-  // and finds none where that is another's; encoding gives the one of this type.
+  void encode_text(std::string_view text, SpecialNames names,
+                   std::vector<TokenId>& ids) const override {
+    if (names == SpecialNames::letters) return encode_words(text, ids);
+    bool begun = false;
+    named_.split(
+        text, names,
+        [&](std::string_view part) { begun ? encode_further(part, ids) : encode_words(part, ids); },
+        [&](TokenId id) {
+          ids.push_back(id);
+          begun = true;
+        });
+  }
+
+  void encode_words(std::string_view text, std::vector<TokenId>& ids) const {
+    // A marker in the text itself is a space to the library, but not for splitting here.
+    if (!words_are_independent_ || text.find(kSpaceMarker) != std::string_view::npos) {
+      return encode_directly(processor_, text, ids);
+    }
+    WordCachePool::Lease cache(caches_);
+    for (std::size_t position = 0; position < text.size();) {
+      const std::size_t end = std::min(text.find(' ', position), text.size());
+      const std::string_view word = text.substr(position, end - position);
+      position = end + 1;
+      if (word.empty()) continue;
+      (*cache).append(word, ids, [&] { encode_directly(processor_, word, ids); });
+    }
+  }
+
+  // The library's unk_id() looks the unknown piece up by the name that the model gives it, and
+  // finds none where another piece has that name; encoding gives the piece of this type.
   TokenId unknown_id() const {
     int id = 0;
     while (id < processor_.GetPieceSize() && !processor_.IsUnknown(id)) ++id;
@@ -149,26 +127,24 @@ class SentencePieceTokenizer final : public Tokenizer {
     return id;
   }
 
-  // Behind a special token a text of Llama's models goes on: no space is put before it, and one
-  // that is there is kept. Models that drop spaces at the beginning of a text, as those that are
-  // trained here, could say no other way that a word begins.
+  // After a special token, a text of Llama's models goes on: no space is put before it, and one
+  // that is there is kept. Models that drop spaces at the beginning of a text, as those trained
+  // here do, mark the beginning of a word in no other way.
   void encode_further(std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> with, without;
     const bool keeps_spaces = processor_.Encode(" a", &with).ok() &&
                               processor_.Encode("a", &without).ok() && with != without;
-    if (!keeps_spaces) return encode(text, ids);
+    if (!keeps_spaces) return encode_words(text, ids);
     std::call_once(has_further_, [&] {
       // A later field takes the place of an earlier one: normalizer_spec.add_dummy_prefix, false.
       constexpr std::string_view kNoPrefix("\x1a\x02\x18\x00", 4);
-      const std::string problem = load_sentencepiece(further_, contents_ + std::string(kNoPrefix));
+      const std::string problem =
+          load_sentencepiece(further_, file_contents() + std::string(kNoPrefix));
       if (!problem.empty()) throw_failure("SentencePiece", problem);
     });
     encode_directly(further_, text, ids);
   }
 
-  void encode_directly(std::string_view text, std::vector<TokenId>& ids) const {
-    encode_directly(processor_, text, ids);
-  }
   void encode_directly(const sentencepiece::SentencePieceProcessor& processor,
                        std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> found;
@@ -180,12 +156,12 @@ class SentencePieceTokenizer final : public Tokenizer {
     }
   }
 
-  // Words can be split apart from each other when every one gets its own leading marker, a space
-  // is only ever that marker, and no piece and no rule of normalisation reaches over a space.
+  // Words can be split one by one when each gets a leading marker, a space is only ever that
+  // marker, and no piece and no rule of normalisation reaches over a space.
   bool find_words_independent() const {
-    if (normalization_reaches_over_spaces(contents_)) return false;
-    for (int id = 0; id < processor_.GetPieceSize(); ++id) {
-      const std::string& piece = processor_.IdToPiece(id);
+    if (normalization_reaches_over_spaces(file_contents())) return false;
+    for (TokenId id = 0; id < vocabulary_size(); ++id) {
+      const std::string& piece = pieces_[index_of(id)];
       if (processor_.IsControl(id) || processor_.IsUnknown(id)) continue;
       if (piece.find(' ') != std::string::npos) return false;
       if (piece.find(kSpaceMarker, 1) != std::string::npos) return false;

@@ -3,12 +3,45 @@
 #include <fmt/format.h>
 #include <sentencepiece_trainer.h>
 
-#include <string_view>
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "text/utf8.h"
 
 namespace roformer {
+
+void SentenceSample::add(std::string_view line) {
+  const ValidText valid(line);
+  line = valid.text;
+  while (line.size() > kLongestSentence) {
+    std::size_t end = line.rfind(' ', kLongestSentence);
+    if (end == std::string_view::npos || end == 0) {
+      end = kLongestSentence;
+      while (is_continuation_byte(line[end])) --end;
+    }
+    add_sentence(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  add_sentence(line);
+}
+
+// Reservoir sampling: the n-th sentence replaces one of the kept with probability limit / n.
+void SentenceSample::add_sentence(std::string_view sentence) {
+  if (sentence.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  ++seen_;
+  std::size_t slot = sentences_.size();
+  if (limit_ > 0 && sentences_.size() == limit_) {
+    slot = random_.below(seen_);
+    if (slot >= limit_) return;
+  } else {
+    sentences_.emplace_back();
+  }
+  sentences_[slot] = sentence;
+  // The trainer leaves out sentences with a NUL.
+  std::ranges::replace(sentences_[slot], '\0', ' ');
+}
+
 namespace {
 
 class VectorIterator final : public sentencepiece::SentenceIterator {
@@ -24,7 +57,7 @@ class VectorIterator final : public sentencepiece::SentenceIterator {
   std::size_t position_ = 0;
 };
 
-// The number behind `words` in the library's message, or "".
+// The number after `words` in the library's message, or "".
 std::string number_behind(std::string_view message, std::string_view words) {
   const std::size_t begin = message.find(words);
   if (begin == std::string_view::npos) return "";

@@ -1,13 +1,39 @@
 // Training of SentencePiece models with Google's library, on one thread, so that the same sentences
-// give the same model. The special tokens are control symbols with ids 0 to 4, which encoding never
-// produces: [PAD], [UNK], [CLS], [SEP], [MASK].
+// give the same model, and a sample of a corpus to train them on.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/random.h"
+
 namespace roformer {
+
+// A uniform sample of a corpus' lines, of bounded size, so that a tokenizer can be trained on files
+// larger than memory. The same lines and seed give the same sample.
+class SentenceSample {
+ public:
+  // Keeps at most `limit` sentences; 0 keeps all.
+  SentenceSample(std::uint64_t limit, std::uint64_t seed) : limit_(limit), random_(seed) {}
+
+  // Adds a line. Lines of more than kLongestSentence bytes are cut at spaces, because the
+  // SentencePiece trainer leaves longer ones out; blank ones are not counted.
+  void add(std::string_view line);
+  const std::vector<std::string>& sentences() const { return sentences_; }
+  std::uint64_t seen() const { return seen_; }
+
+  static constexpr std::size_t kLongestSentence = 4000;
+
+ private:
+  std::uint64_t limit_;
+  Random random_;
+  std::uint64_t seen_ = 0;
+  std::vector<std::string> sentences_;
+
+  void add_sentence(std::string_view sentence);
+};
 
 enum class SentencePieceAlgorithm { unigram, bpe };
 
@@ -19,8 +45,9 @@ struct SentencePieceTraining {
   bool byte_fallback = false;              // write rare characters as bytes instead of [UNK]
 };
 
-// Returns the contents of the model file. Throws Error when the sentences do not suffice for the
-// number of pieces, or the pieces not for the characters.
+// Returns the contents of the model file. The special tokens are control symbols with ids 0 to 4,
+// which encoding never produces: [PAD], [UNK], [CLS], [SEP], [MASK]. Throws Error when there are
+// too few sentences for the number of pieces, or too few pieces for the characters.
 std::string train_sentencepiece(const std::vector<std::string>& sentences,
                                 const SentencePieceTraining& training);
 

@@ -1,7 +1,13 @@
 // The regular expressions that byte-level tokenizers cut their text with (GPT-2, GPT-4, Llama 3,
 // Qwen, ...), as Oniguruma reads them in Hugging Face's tokenizers: alternatives of characters and
-// classes with greedy or possessive counts, groups, (?i:...) and lookahead. What those patterns
-// never hold (lazy counts, repeated groups, back references) is refused.
+// classes with greedy or possessive counts, groups, (?i:...) and lookahead. Syntax that those
+// patterns never use (lazy counts, repeated groups, back references) is refused.
+//
+// This is our own matcher because libraries were slower and know an older Unicode (14 in PCRE2
+// 10.42, 15 in ICU 72, 16 here), so that each \p{..} and \s would have to be rewritten before they
+// see it. With such rewriting the patterns of GPT-2, Llama 3, Qwen 2, o200k and DeepSeek gave the
+// same pieces over 2.7 MB of 300 blocks of Unicode; ICU took 1.7 to 2.1 times as long as this file,
+// PCRE2 5 to 18 times, and its just-in-time compiler 0.8 to 2.6 times.
 #pragma once
 
 #include <cstdint>

@@ -3,67 +3,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "text/subword_merges.h"
 #include "text/utf8.h"
+#include "text/vocabulary_tokenizer.h"
 #include "text/word_cache.h"
 
 namespace roformer {
 namespace {
 
-constexpr const char* kSubwordsFormat = "roformer subwords";
-constexpr int kSubwordsVersion = 1;
+constexpr std::string_view kWordEnd = "</w>";
+
+std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
+         static_cast<std::uint32_t>(right);
+}
+
+constexpr std::string_view kSubwordsFormat = "roformer subwords";
 constexpr std::string_view kJoiner = "@@";
-constexpr std::array<const char*, 4> kSubwordsSpecialPieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
-constexpr auto kFirstPiece = static_cast<TokenId>(kSubwordsSpecialPieces.size());
-constexpr TokenId kUnknownSubword = 1;
 
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
-class SubwordTokenizer final : public Tokenizer {
+class SubwordTokenizer final : public VocabularyTokenizer {
  public:
-  using Tokenizer::encode;
-
   SubwordTokenizer(std::string contents, const Merges& merges, WordEnd word_end,
-                   std::vector<std::string> pieces)
-      : contents_(std::move(contents)), merges_(merges, word_end), pieces_(std::move(pieces)) {
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      ids_.emplace(pieces_[i], kFirstPiece + static_cast<TokenId>(i));
+                   const std::vector<std::string>& pieces)
+      : VocabularyTokenizer(TokenizerKind::subwords, std::move(contents)),
+        merges_(merges, word_end) {
+    pieces_ = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
+    special_ = {.padding = 0, .unknown = 1, .classification = 2, .separator = 3, .mask = -1};
+    for (const std::string& piece : pieces) {
+      ids_.emplace(piece, static_cast<TokenId>(pieces_.size()));
+      pieces_.push_back(piece);
     }
   }
 
-  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    WordCachePool::Lease cache(caches_);
-    for (std::size_t position = 0; position < text.size();) {
-      const std::size_t end = std::min(text.find_first_of(" \r\n", position), text.size());
-      const std::string_view word = text.substr(position, end - position);
-      position = end + 1;
-      if (word.empty() || (*cache).find(word, ids)) continue;
-      const std::size_t before = ids.size();
-      encode_word(word, ids);
-      (*cache).insert(word, std::span<const TokenId>(ids).subspan(before));
-    }
-  }
-
-  // Words apart by spaces, as in the tokenised text. An unknown piece is written as U+FFFD.
+  // Words with spaces between, as in the tokenised text. An unknown piece is written as U+FFFD.
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     bool inside_word = true;
     for (const TokenId id : ids) {
-      if (is_special(id) && id != kUnknownSubword && !with_special) continue;
+      if (is_special(id) && id != special_.unknown && !with_special) continue;
       if (!inside_word) text += ' ';
       std::string written = piece(id);
-      if (id == kUnknownSubword && !with_special) {
+      if (id == special_.unknown && !with_special) {
         written.clear();
         append_utf8(written, 0xFFFD);
       }
@@ -74,60 +60,49 @@ class SubwordTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::int64_t vocabulary_size() const override {
-    return kFirstPiece + static_cast<std::int64_t>(pieces_.size());
-  }
-  std::string piece(TokenId id) const override {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return id < kFirstPiece ? kSubwordsSpecialPieces[static_cast<std::size_t>(id)]
-                            : pieces_[static_cast<std::size_t>(id - kFirstPiece)];
-  }
-  const SpecialTokens& special() const override { return special_; }
-  // The joiner stands at the end of pieces: whether a piece begins a word, the one before it says.
-  // There is no [MASK], so nobody masks whole words.
+  // Only the joiner at the end of the piece before says whether a piece begins a word. There is no
+  // [MASK], so nobody masks whole words.
   bool begins_word(TokenId) const override { return true; }
-  TokenizerKind kind() const override { return TokenizerKind::subwords; }
-  const std::string& file_contents() const override { return contents_; }
-  std::string description() const override { return "subwords"; }
 
  private:
-  std::string contents_;
   SubwordMerges merges_;
-  std::vector<std::string> pieces_;
   std::unordered_map<std::string, TokenId> ids_;
-  SpecialTokens special_{
-      .padding = 0, .unknown = kUnknownSubword, .classification = 2, .separator = 3, .mask = -1};
   mutable WordCachePool caches_;
+
+  void encode_text(std::string_view text, SpecialNames, std::vector<TokenId>& ids) const override {
+    WordCachePool::Lease cache(caches_);
+    const auto known = [&](const SubwordPiece& piece) { return find(piece) != special_.unknown; };
+    for (std::size_t position = 0; position < text.size();) {
+      const std::size_t end = std::min(text.find_first_of(" \r\n", position), text.size());
+      const std::string_view word = text.substr(position, end - position);
+      position = end + 1;
+      if (word.empty()) continue;
+      (*cache).append(word, ids, [&] {
+        for (const SubwordPiece& piece : merges_.split(word, known)) ids.push_back(find(piece));
+      });
+    }
+  }
 
   TokenId find(const SubwordPiece& piece) const {
     std::string text(piece.text);
     if (!piece.ends_word) text += kJoiner;
     const auto found = ids_.find(text);
-    return found == ids_.end() ? kUnknownSubword : found->second;
-  }
-  void encode_word(std::string_view word, std::vector<TokenId>& ids) const {
-    const auto known = [&](const SubwordPiece& piece) { return find(piece) != kUnknownSubword; };
-    for (const SubwordPiece& piece : merges_.split(word, known)) ids.push_back(find(piece));
+    return found == ids_.end() ? special_.unknown : found->second;
   }
 };
 
-// Calls take(line, number) for each line that is not empty.
+// Calls take(line, its location, its number) for each line that is not empty.
 template <class Take>
-void for_each_line(std::string_view text, const std::string& location, Take take) {
-  for (std::int64_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+void for_each_entry(std::string_view text, const std::string& location, Take take) {
+  for_each_text_line(text, [&](std::string_view line, std::int64_t number) {
     while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    repair_utf8(line, repaired, replaced);
-    if (replaced > 0) throw_failure(fmt::format("{}:{}", location, number), "is not valid UTF-8");
-    if (!line.empty()) take(line, number);
-  }
+    const std::string where = fmt::format("{}:{}", location, number);
+    if (!is_valid_utf8(line)) throw_failure(where, "is not valid UTF-8");
+    if (!line.empty()) take(line, where, number);
+  });
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> words_in(std::string_view line) {
   std::vector<std::string_view> words;
   for (;;) {
     const std::size_t end = line.find(' ');
@@ -149,58 +124,57 @@ struct Codes {
 Codes parse_codes(const SubwordFiles& files) {
   Codes codes;
   bool fast_bpe = false;
-  for_each_line(files.codes, files.codes_location, [&](std::string_view line, std::int64_t number) {
-    const auto location = [&] { return fmt::format("{}:{}", files.codes_location, number); };
-    const std::vector<std::string_view> words = words_of(line);
-    if (number == 1 && line.starts_with("#version:")) {
-      const std::string_view version = words.back();
-      if (version != "0.1" && version != "0.2") {
-        throw_failure(location(), fmt::format("has version {}, wanted 0.1 or 0.2", version));
-      }
-      codes.word_end = version == "0.2" ? WordEnd::attached : WordEnd::separate;
-      return;
-    }
-    const bool with_count = words.size() == 3 && is_count(words[2]);
-    if (codes.merges.empty() && with_count) {
-      fast_bpe = true;
-      codes.word_end = WordEnd::attached;
-    }
-    if (with_count != fast_bpe || (!with_count && words.size() != 2) || words[0].empty() ||
-        words[1].empty()) {
-      throw_failure(location(),
-                    fmt::format("\"{}\" is no merge, wanted two pieces and a space between"
-                                " them{}",
-                                line, fast_bpe ? ", then a count" : ""),
-                    "give the codes of `subword-nmt learn-bpe` or fastBPE");
-    }
-    codes.merges.emplace_back(words[0], words[1]);
-  });
+  for_each_entry(
+      files.codes, files.codes_location,
+      [&](std::string_view line, const std::string& location, std::int64_t number) {
+        const std::vector<std::string_view> words = words_in(line);
+        if (number == 1 && line.starts_with("#version:")) {
+          const std::string_view version = words.back();
+          if (version != "0.1" && version != "0.2") {
+            throw_failure(location, fmt::format("has version {}, wanted 0.1 or 0.2", version));
+          }
+          codes.word_end = version == "0.2" ? WordEnd::attached : WordEnd::separate;
+          return;
+        }
+        const bool with_count = words.size() == 3 && is_count(words[2]);
+        if (codes.merges.empty() && with_count) {
+          fast_bpe = true;
+          codes.word_end = WordEnd::attached;
+        }
+        if (with_count != fast_bpe || (!with_count && words.size() != 2) || words[0].empty() ||
+            words[1].empty()) {
+          throw_failure(location,
+                        fmt::format("\"{}\" is no merge, wanted two pieces and a space between"
+                                    " them{}",
+                                    line, fast_bpe ? ", then a count" : ""),
+                        "give the codes of `subword-nmt learn-bpe` or fastBPE");
+        }
+        codes.merges.emplace_back(words[0], words[1]);
+      });
   if (codes.merges.empty()) throw_failure(files.codes_location, "holds no merges");
   return codes;
 }
 
-std::vector<std::string> parse_vocabulary(const SubwordFiles& files) {
+std::vector<std::string> parse_pieces(const SubwordFiles& files) {
   std::vector<std::string> pieces;
   std::unordered_map<std::string, std::int64_t> line_of;
-  for_each_line(
-      files.vocabulary, files.vocabulary_location, [&](std::string_view line, std::int64_t number) {
-        const auto location = [&] {
-          return fmt::format("{}:{}", files.vocabulary_location, number);
-        };
-        const std::vector<std::string_view> words = words_of(line);
+  for_each_entry(
+      files.vocabulary, files.vocabulary_location,
+      [&](std::string_view line, const std::string& location, std::int64_t number) {
+        const std::vector<std::string_view> words = words_in(line);
         std::int64_t count = 0;
         if (words.size() == 2 && is_count(words[1])) {
           std::from_chars(words[1].data(), words[1].data() + words[1].size(), count);
         } else {
-          throw_failure(location(),
+          throw_failure(location,
                         fmt::format("\"{}\" is no entry, wanted a piece and its count", line),
                         "give the vocabulary of `subword-nmt get-vocab` or a dict.txt of fairseq");
         }
         if (count < files.threshold) return;
         const auto [first, is_new] = line_of.emplace(words[0], number);
         if (!is_new) {
-          throw_failure(location(),
-                        fmt::format("\"{}\" stands in line {} already", words[0], first->second));
+          throw_failure(location,
+                        fmt::format("\"{}\" is in line {} already", words[0], first->second));
         }
         pieces.emplace_back(words[0]);
       });
@@ -215,37 +189,155 @@ std::vector<std::string> parse_vocabulary(const SubwordFiles& files) {
 
 }  // namespace
 
+SubwordMerges::SubwordMerges(const std::vector<std::pair<std::string, std::string>>& merges,
+                             WordEnd word_end)
+    : word_end_(word_end) {
+  const auto intern = [&](const std::string& text) {
+    return symbols_.emplace(text, static_cast<Symbol>(symbols_.size())).first->second;
+  };
+  // From the last to the first, so that the first of equals stays, as in subword-nmt. A pair keeps
+  // the place in this walk where it came first, which decides between pairs that join to the same
+  // text.
+  for (std::size_t i = merges.size(); i-- > 0;) {
+    const auto& [left, right] = merges[i];
+    const std::uint64_t key = pair_key(intern(left), intern(right));
+    const Merge merge{.rank = static_cast<std::int32_t>(i), .result = intern(left + right)};
+    const bool is_new = merges_.insert_or_assign(key, merge).second;
+    if (is_new) left_of_[left + right] = left.size();
+  }
+}
+
+SubwordMerges::Symbol SubwordMerges::symbol_of(const std::string& text) const {
+  const auto found = symbols_.find(text);
+  return found == symbols_.end() ? kOther : found->second;
+}
+
+std::vector<SubwordMerges::Part> SubwordMerges::merge(std::string_view word, bool ends_word) const {
+  std::vector<Part> parts;
+  for (std::size_t position = 0; position < word.size();) {
+    const std::size_t begin = position;
+    next_code_point(word, position);
+    const bool last = ends_word && position == word.size() && word_end_ == WordEnd::attached;
+    std::string text(word.substr(begin, position - begin));
+    if (last) text += kWordEnd;
+    parts.push_back(
+        {.begin = begin, .end = position, .ends_word = last, .symbol = symbol_of(text)});
+  }
+  if (ends_word && word_end_ == WordEnd::separate) {
+    parts.push_back({.begin = word.size(),
+                     .end = word.size(),
+                     .ends_word = true,
+                     .symbol = symbol_of(std::string(kWordEnd))});
+  }
+  const auto merge_at = [&](std::size_t i) -> const Merge* {
+    if (parts[i].symbol == kOther || parts[i + 1].symbol == kOther) return nullptr;
+    const auto found = merges_.find(pair_key(parts[i].symbol, parts[i + 1].symbol));
+    return found == merges_.end() ? nullptr : &found->second;
+  };
+  while (parts.size() > 1) {
+    const Merge* best = nullptr;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const Merge* const here = merge_at(i);
+      if (here != nullptr && (best == nullptr || here->rank < best->rank)) best = here;
+    }
+    if (best == nullptr) break;
+    // Everywhere at once, from the left; a part that has just been merged is not merged again.
+    std::vector<Part> merged;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i + 1 < parts.size() && merge_at(i) == best) {
+        merged.push_back({.begin = parts[i].begin,
+                          .end = parts[i + 1].end,
+                          .ends_word = parts[i + 1].ends_word,
+                          .symbol = best->result});
+        ++i;
+      } else {
+        merged.push_back(parts[i]);
+      }
+    }
+    parts = std::move(merged);
+  }
+  if (parts.size() > 1 && parts.back().begin == parts.back().end) {
+    parts.pop_back();
+    parts.back().ends_word = true;
+  }
+  return parts;
+}
+
+void SubwordMerges::take_apart(const SubwordPiece& piece,
+                               const std::function<bool(const SubwordPiece&)>& known,
+                               std::vector<SubwordPiece>& pieces) const {
+  std::string text(piece.text);
+  if (piece.ends_word) text += kWordEnd;
+  const auto found = left_of_.find(text);
+  const std::size_t left_bytes = found == left_of_.end() ? 0 : found->second;
+  if (left_bytes == 0 || left_bytes > piece.text.size()) {
+    pieces.push_back(piece);
+    return;
+  }
+  // Where the right half is the mark of the end alone, subword-nmt drops it, and writes the left
+  // half as if the word went on.
+  for (const SubwordPiece& half :
+       {SubwordPiece{.text = piece.text.substr(0, left_bytes), .ends_word = false},
+        SubwordPiece{.text = piece.text.substr(left_bytes), .ends_word = piece.ends_word}}) {
+    if (half.text.empty()) continue;
+    if (known(half)) {
+      pieces.push_back(half);
+    } else {
+      take_apart(half, known, pieces);
+    }
+  }
+}
+
+std::vector<SubwordPiece> SubwordMerges::split(
+    std::string_view word, const std::function<bool(const SubwordPiece&)>& known) const {
+  // Merging takes quadratic time. Longer texts are no words, and are split in runs of so many
+  // bytes.
+  constexpr std::size_t kLongestWord = 1000;
+  std::vector<SubwordPiece> pieces;
+  std::size_t first_character = 0;
+  if (!word.empty()) next_code_point(word, first_character);
+  if (first_character == word.size() && !word.empty()) return {{.text = word, .ends_word = true}};
+  while (!word.empty()) {
+    std::size_t end = word.size();
+    if (end > kLongestWord) {
+      end = kLongestWord;
+      while (is_continuation_byte(word[end])) --end;
+    }
+    const std::string_view run = word.substr(0, end);
+    word.remove_prefix(end);
+    for (const Part& part : merge(run, word.empty())) {
+      const SubwordPiece piece{.text = run.substr(part.begin, part.end - part.begin),
+                               .ends_word = part.ends_word};
+      if (known(piece)) {
+        pieces.push_back(piece);
+      } else {
+        take_apart(piece, known, pieces);
+      }
+    }
+  }
+  return pieces;
+}
+
 std::string subword_model(const SubwordFiles& files) {
   const Codes codes = parse_codes(files);
   nlohmann::ordered_json merges = nlohmann::ordered_json::array();
   for (const auto& [left, right] : codes.merges) merges.push_back(left + " " + right);
   const nlohmann::ordered_json json = {
       {"format", kSubwordsFormat},
-      {"version", kSubwordsVersion},
+      {"version", 1},
       {"word_end", codes.word_end == WordEnd::attached ? "attached" : "separate"},
-      {"pieces", parse_vocabulary(files)},
+      {"pieces", parse_pieces(files)},
       {"merges", merges}};
   return json.dump() + "\n";
 }
 
 bool is_subword_model(std::string_view contents) {
-  if (!contents.starts_with('{')) return false;
-  const auto json = try_parse_json(contents);
-  return json && json->is_object() && json->value("format", nlohmann::json()) == kSubwordsFormat;
+  return is_vocabulary_json(contents, kSubwordsFormat);
 }
 
 std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents,
                                                   const std::string& location) {
-  const auto json = parse_json(contents, location);
-  if (!json.is_object() || json.value("format", nlohmann::json()) != kSubwordsFormat) {
-    throw_failure(location,
-                  fmt::format("is not a subword model: no \"format\": \"{}\"", kSubwordsFormat));
-  }
-  const auto version = json.value("version", nlohmann::json());
-  if (version != kSubwordsVersion) {
-    throw_failure(location, fmt::format("has version {}, this program reads version {}",
-                                        describe_json(version), kSubwordsVersion));
-  }
+  const nlohmann::json json = parse_vocabulary_json(contents, kSubwordsFormat, location);
   const auto word_end = json.value("word_end", nlohmann::json());
   if (word_end != "attached" && word_end != "separate") {
     throw_failure(location, "\"word_end\" is neither \"attached\" nor \"separate\"");

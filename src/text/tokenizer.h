@@ -28,8 +28,8 @@ struct SpecialTokens {
   TokenId mask = -1;            // [MASK]
 };
 
-// The chat template of a model in Hugging Face's form (text/chat_template.h), and the names that it
-// knows. Empty where there is none.
+// A model's chat template in Hugging Face's form (text/chat_template.h), and the names that it
+// uses. Empty where the model has none.
 struct ChatFormat {
   std::string source;
   std::string begin;  // bos_token
@@ -73,11 +73,10 @@ class Tokenizer {
   virtual MaskSpaces mask_spaces() const { return {}; }
   // Whether the line ends of a text are tokens of it; others never see them.
   virtual bool keeps_line_ends() const { return false; }
-  // The token that its file says stands before every text; -1: none, or it does not say.
+  // The token that its file puts before every text; -1: none.
   virtual TokenId text_start() const { return -1; }
   virtual TokenizerKind kind() const = 0;
-  // The contents of the model or vocabulary file, stored beside what was made with it (empty for
-  // bytes).
+  // The contents of the model or vocabulary file; empty for bytes.
   virtual const std::string& file_contents() const = 0;
   // The name of that file in a saved folder ("vocab.txt"); empty for bytes, which have none.
   virtual std::string file_name() const { return file_name_of(kind()); }
@@ -96,8 +95,8 @@ class Tokenizer {
     return ids;
   }
 
-  // How the model that the tokenizer belongs to writes a conversation; kept with it in a folder.
-  // No part of the fingerprint, as no text gives other ids for it.
+  // How the tokenizer's model writes a conversation; saved with it. It changes no text's ids, so it
+  // is no part of the fingerprint.
   const ChatFormat& chat() const { return chat_; }
   void set_chat(ChatFormat chat) { chat_ = std::move(chat); }
 
@@ -111,25 +110,30 @@ class Tokenizer {
   ChatFormat chat_;
 };
 
-// As decode() without special tokens, and valid UTF-8: what is half a character is U+FFFD. For all
-// that looks at the text and does not only print it.
+// As decode() without special tokens, and valid UTF-8: half a character becomes U+FFFD. For callers
+// that look at the text and do not only print it.
 std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 // Whether both give the same pieces the same ids, however they split text.
 bool same_vocabulary(const Tokenizer& a, const Tokenizer& b);
+
+// The ids that end a text which a language model writes: the ones that are named
+// (decoding.end_tokens), else the vocabulary's separator; empty where it has none.
+std::vector<std::int64_t> text_ends(const Tokenizer& tokenizer,
+                                    const std::vector<std::int64_t>& named);
 
 // Opens a model or vocabulary file, or a folder that save_tokenizer wrote; kind `automatic` looks
 // at the contents. Throws Error naming the file and what it is when it is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 
 // Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, where there is
-// one, the chat template (chat_template.jinja) into a folder,
-// and opens a tokenizer from such a folder. Every field is checked; Error names the file.
+// one, the chat template (chat_template.jinja) into a folder.
 void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& folder);
-// Every name that it writes, of whatever kind.
+// Opens a tokenizer from such a folder. Every field is checked; Error names the file.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
+// The names of the files that save_tokenizer writes, for all kinds.
 std::vector<std::string> saved_tokenizer_names();
 // True where save_tokenizer wrote the folder and nothing else is in it.
 bool holds_only_tokenizer(const std::filesystem::path& folder);
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace roformer

@@ -7,21 +7,20 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
-#include "base/json.h"
 #include "config/words.h"
 #include "text/byte_level_file.h"
 #include "text/byte_level_tokenizer.h"
-#include "text/byte_tokenizer.h"
-#include "text/character_tokenizer.h"
 #include "text/chat_template.h"
-#include "text/id_tokenizer.h"
 #include "text/marian_tokenizer.h"
-#include "text/model_folder.h"
+#include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/subword_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/translation_tokenizers.h"
+#include "text/vocabulary_tokenizer.h"
 #include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -31,39 +30,6 @@ namespace {
 
 constexpr const char* kDescriptionFile = "tokenizer.json";
 constexpr const char* kFormat = "roformer tokenizer";
-constexpr int kVersion = 1;
-
-struct ModelFile {
-  TokenizerKind kind;
-  const char* name;
-};
-constexpr std::array kModelFiles = {
-    ModelFile{TokenizerKind::sentencepiece, "sentencepiece.model"},
-    ModelFile{TokenizerKind::wordpiece, "vocab.txt"},
-    ModelFile{TokenizerKind::wordpiece, "wordpiece.json"},
-    ModelFile{TokenizerKind::characters, "characters.json"},
-    ModelFile{TokenizerKind::subwords, "subwords.json"},
-    ModelFile{TokenizerKind::marian, "marian.model"},
-    ModelFile{TokenizerKind::words, "words.json"},
-    ModelFile{TokenizerKind::ids, "ids.txt"},
-    ModelFile{TokenizerKind::byte_level, "byte_level.json"},
-};
-
-TokenizerKind kind_of(std::string_view contents, const std::string& location) {
-  if (is_word_model(contents)) return TokenizerKind::words;
-  if (is_wordpiece_vocabulary(contents)) return TokenizerKind::wordpiece;
-  if (is_wordpiece_model(contents)) return TokenizerKind::wordpiece;
-  if (is_character_vocabulary(contents)) return TokenizerKind::characters;
-  if (is_marian_model(contents)) return TokenizerKind::marian;
-  if (is_subword_model(contents)) return TokenizerKind::subwords;
-  if (is_id_model(contents)) return TokenizerKind::ids;
-  if (is_byte_level_file(contents)) return TokenizerKind::byte_level;
-  if (is_sentencepiece_model(contents)) return TokenizerKind::sentencepiece;
-  throw_failure(
-      location, contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
-      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
-      "BPE, and character lists");
-}
 
 struct TokenizerSource {
   TokenizerKind kind = TokenizerKind::automatic;
@@ -72,33 +38,65 @@ struct TokenizerSource {
   std::string location;  // named in errors
 };
 
-std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
-  switch (source.kind) {
-    case TokenizerKind::sentencepiece:
-      return make_sentencepiece_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::wordpiece:
-      return make_wordpiece_tokenizer({.contents = std::move(source.contents),
-                                       .cased = source.cased,
-                                       .location = std::move(source.location)});
-    case TokenizerKind::characters:
-      return make_character_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::bytes:
-      return make_byte_tokenizer();
-    case TokenizerKind::subwords:
-      return make_subword_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::marian:
-      return make_marian_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::words:
-      return make_word_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::ids:
-      return make_id_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::byte_level:
-      return make_byte_level_tokenizer(std::move(source.contents), source.location);
-    case TokenizerKind::automatic:
-      break;
+template <std::unique_ptr<Tokenizer> (*make)(std::string, const std::string&)>
+std::unique_ptr<Tokenizer> made_from(TokenizerSource source) {
+  return make(std::move(source.contents), source.location);
+}
+
+std::unique_ptr<Tokenizer> wordpiece_from(TokenizerSource source) {
+  return make_wordpiece_tokenizer({.contents = std::move(source.contents),
+                                   .cased = source.cased,
+                                   .location = std::move(source.location)});
+}
+
+std::unique_ptr<Tokenizer> bytes_from(TokenizerSource) {
+  return make_byte_tokenizer();
+}
+
+struct FileKind {
+  TokenizerKind kind;
+  const char* file;  // its name in a saved folder; empty for bytes, which have none
+  bool (*recognise)(std::string_view contents);
+  std::unique_ptr<Tokenizer> (*make)(TokenizerSource source);
+};
+// In the order in which a file's contents are recognised. The first name of a kind is its usual
+// one.
+constexpr FileKind kFileKinds[] = {
+    {TokenizerKind::words, "words.json", is_word_model, made_from<make_word_tokenizer>},
+    {TokenizerKind::wordpiece, "vocab.txt", is_wordpiece_vocabulary, wordpiece_from},
+    {TokenizerKind::wordpiece, "wordpiece.json", is_wordpiece_model, wordpiece_from},
+    {TokenizerKind::characters, "characters.json", is_character_vocabulary,
+     made_from<make_character_tokenizer>},
+    {TokenizerKind::marian, "marian.model", is_marian_model, made_from<make_marian_tokenizer>},
+    {TokenizerKind::subwords, "subwords.json", is_subword_model, made_from<make_subword_tokenizer>},
+    {TokenizerKind::ids, "ids.txt", is_id_model, made_from<make_id_tokenizer>},
+    {TokenizerKind::byte_level, "byte_level.json", is_byte_level_file,
+     made_from<make_byte_level_tokenizer>},
+    {TokenizerKind::sentencepiece, "sentencepiece.model", is_sentencepiece_model,
+     made_from<make_sentencepiece_tokenizer>},
+    {TokenizerKind::bytes, "", [](std::string_view) { return false; }, bytes_from},
+};
+
+const FileKind& file_kind(TokenizerKind kind) {
+  const auto* const found = std::ranges::find(kFileKinds, kind, &FileKind::kind);
+  ROFORMER_ASSERT(found != std::end(kFileKinds));
+  return *found;
+}
+
+const FileKind& recognised_kind(const TokenizerSource& source) {
+  for (const FileKind& kind : kFileKinds) {
+    if (kind.recognise(source.contents)) return kind;
   }
-  source.kind = kind_of(source.contents, source.location);
-  return make_tokenizer(std::move(source));
+  throw_failure(
+      source.location, source.contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
+      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
+      "BPE, and character lists");
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
+  const FileKind& kind =
+      source.kind == TokenizerKind::automatic ? recognised_kind(source) : file_kind(source.kind);
+  return kind.make(std::move(source));
 }
 
 // The fields of tokenizer.json.
@@ -112,55 +110,23 @@ struct Description {
 };
 
 // {"bos_token": "<s>", "eos_token": "</s>"}; both may be missing.
-ChatFormat read_chat(const nlohmann::json& json, const fs::path& path) {
-  const auto name = [&](const char* key) {
-    const nlohmann::json value =
-        json.is_object() ? json.value(key, nlohmann::json("")) : nlohmann::json();
-    if (!value.is_string()) {
-      throw_failure(path.string(), fmt::format("\"chat\" has no text \"{}\"", key));
-    }
-    return value.get<std::string>();
-  };
+ChatFormat read_chat(const JsonFields& chat) {
+  const auto name = [&](const char* key) { return chat.has(key) ? chat.text(key) : ""; };
   return {.begin = name("bos_token"), .end = name("eos_token")};
 }
 
 Description read_description(const fs::path& path) {
-  const nlohmann::json json = read_json(path);
-  if (!json.is_object() || json.value("format", nlohmann::json()) != kFormat) {
-    throw_failure(path.string(), "is not a tokenizer description of this program");
-  }
-  const auto field = [&](const char* key) -> const nlohmann::json& {
-    const auto found = json.find(key);
-    if (found == json.end()) throw_failure(path.string(), fmt::format("lacks \"{}\"", key));
-    return *found;
-  };
-  const auto text_field = [&](const char* key) {
-    if (!field(key).is_string()) {
-      throw_failure(path.string(), fmt::format("\"{}\" is not a text", key));
-    }
-    return field(key).get<std::string>();
-  };
-  if (field("version") != kVersion) {
-    throw_failure(path.string(), fmt::format("has version {}, this program reads version {}",
-                                             describe_json(field("version")), kVersion));
-  }
-  if (!field("vocabulary_size").is_number_integer()) {
-    throw_failure(path.string(), "\"vocabulary_size\" is not a whole number");
-  }
+  const nlohmann::json json = parse_vocabulary_json(read_file(path), kFormat, path.string());
+  const JsonFields fields(json, path.string());
   Description description = {.kind = TokenizerKind::automatic,
-                             .description = text_field("description"),
-                             .file = text_field("file"),
-                             .vocabulary_size = field("vocabulary_size").get<std::int64_t>(),
-                             .fingerprint = text_field("fingerprint")};
-  if (const auto chat = json.find("chat"); chat != json.end()) {
-    description.chat = read_chat(*chat, path);
-  }
-  const std::string kind = text_field("kind");
-  for (const TokenizerKind value :
-       {TokenizerKind::sentencepiece, TokenizerKind::wordpiece, TokenizerKind::characters,
-        TokenizerKind::bytes, TokenizerKind::subwords, TokenizerKind::marian, TokenizerKind::words,
-        TokenizerKind::ids, TokenizerKind::byte_level}) {
-    if (to_word(value) == kind) description.kind = value;
+                             .description = fields.text("description"),
+                             .file = fields.text("file"),
+                             .vocabulary_size = fields.count("vocabulary_size"),
+                             .fingerprint = fields.text("fingerprint")};
+  if (fields.has("chat")) description.chat = read_chat(fields.object("chat"));
+  const std::string kind = fields.text("kind");
+  for (const FileKind& known : kFileKinds) {
+    if (to_word(known.kind) == kind) description.kind = known.kind;
   }
   if (description.kind == TokenizerKind::automatic) {
     throw_failure(path.string(), fmt::format("has the unknown kind \"{}\"", kind));
@@ -190,6 +156,34 @@ std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
                   .cased = settings.cased,
                   .characters = settings.characters}),
       settings.file.string());
+}
+
+bool is_in_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// The file of the folder that can be opened as a tokenizer by itself; empty where there is none.
+std::string tokenizer_file(const fs::path& folder) {
+  const fs::path whole = folder / "tokenizer.json";
+  if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
+  if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
+  return is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))
+             ? whole.string()
+             : "";
+}
+
+// A folder of Hugging Face's, with a config.json or a tokenizer_config.json, is not one of ours:
+// says what to name in its place.
+void refuse_model_folder(const fs::path& folder) {
+  if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
+    return;
+  const std::string file = tokenizer_file(folder);
+  throw_usage(
+      folder.string(), "is a folder of Hugging Face's, not one of `tokenizer train`",
+      fmt::format("{}roformer import {} --run NAME, whose checkpoint holds its tokenizer as "
+                  "the model has it: runs/NAME/checkpoints/step-00000000",
+                  file.empty() ? "" : file + "; or ", folder.string()));
 }
 
 }  // namespace
@@ -224,15 +218,14 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
 }
 
 std::string Tokenizer::file_name_of(TokenizerKind kind) {
-  if (kind == TokenizerKind::bytes) return "";
-  const auto found = std::ranges::find(kModelFiles, kind, &ModelFile::kind);
-  ROFORMER_ASSERT(found != kModelFiles.end());
-  return found->name;
+  return file_kind(kind).file;
 }
 
 std::vector<std::string> saved_tokenizer_names() {
   std::vector<std::string> names{kDescriptionFile, kChatTemplateFile};
-  for (const ModelFile& file : kModelFiles) names.emplace_back(file.name);
+  for (const FileKind& kind : kFileKinds) {
+    if (*kind.file != '\0') names.emplace_back(kind.file);
+  }
   return names;
 }
 
@@ -243,7 +236,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
   }
   nlohmann::ordered_json description = {
       {"format", kFormat},
-      {"version", kVersion},
+      {"version", 1},
       {"kind", to_word(tokenizer.kind())},
       {"description", tokenizer.description()},
       {"file", tokenizer.file_name()},
@@ -271,7 +264,7 @@ bool holds_only_tokenizer(const fs::path& folder) {
   }
 }
 
-// The fingerprint is compared before the model is looked into.
+// Compares the fingerprint before it parses the model.
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
   const fs::path path = folder / kDescriptionFile;
   std::error_code error;
@@ -285,7 +278,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
                              : read_file(folder / description.file, kLargestVocabulary);
   const auto mismatch = [&] {
     throw_failure(path.string(), "does not belong to the model file beside it",
-                  "the folder was changed or damaged; copy it anew or train it again");
+                  "the folder was changed or damaged; copy it again or train it again");
   };
   if (description.fingerprint !=
       hexadecimal(Tokenizer::fingerprint(description.description, contents))) {
@@ -307,6 +300,42 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
     tokenizer->set_chat(std::move(chat));
   }
   return tokenizer;
+}
+
+namespace {
+
+constexpr const char* kSource = "source";
+constexpr const char* kTarget = "target";
+
+}  // namespace
+
+void save_translation_tokenizers(const TranslationTokenizersView& tokenizers,
+                                 const InnerPath& folder) {
+  if (&tokenizers.source == &tokenizers.target) return save_tokenizer(tokenizers.target, folder);
+  save_tokenizer(tokenizers.source, folder / kSource);
+  save_tokenizer(tokenizers.target, folder / kTarget);
+}
+
+TranslationTokenizers load_translation_tokenizers(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kSource, error)) {
+    TranslationTokenizers two{.source = load_tokenizer(folder / kSource),
+                              .target = load_tokenizer(folder / kTarget)};
+    two.joint = same_vocabulary(*two.source, *two.target);
+    return two;
+  }
+  const std::shared_ptr<const Tokenizer> joint = load_tokenizer(folder);
+  return {.source = joint, .target = joint, .joint = true};
+}
+
+bool is_tokenizer_entry(const fs::path& folder, const fs::path& name) {
+  const std::vector<std::string> names = saved_tokenizer_names();
+  if (std::ranges::find(names, name.string()) != names.end()) return true;
+  if (name != kSource && name != kTarget) return false;
+  return std::ranges::any_of(names, [&](const std::string& file) {
+    std::error_code error;
+    return fs::exists(folder / name / file, error);
+  });
 }
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// The two tokenizers of a translator as runs and data sets store them: one for a joint vocabulary,
-// in the folder itself, else one in each of its folders source/ and target/.
+// The two tokenizers of a translator as runs and data sets store them: a joint vocabulary's in the
+// folder itself, two others in its folders source/ and target/.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct TranslationTokenizers {
 // Throws Error (failure) as load_tokenizer.
 TranslationTokenizers load_translation_tokenizers(const std::filesystem::path& folder);
 
-// Whether the entry of that name in a folder is what one of the above, or save_tokenizer, wrote.
+// Whether save_tokenizer or save_translation_tokenizers wrote the entry of that name in a folder.
 bool is_tokenizer_entry(const std::filesystem::path& folder, const std::filesystem::path& name);
 
 }  // namespace roformer

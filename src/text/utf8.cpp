@@ -23,10 +23,7 @@ std::size_t ascii_prefix(std::string_view text) {
 }  // namespace
 
 bool is_valid_utf8(std::string_view text) {
-  std::string storage;
-  std::uint64_t replaced = 0;
-  repair_utf8(text, storage, replaced);
-  return replaced == 0;
+  return ValidText(text).replaced == 0;
 }
 
 bool is_ascii(std::string_view text) {
@@ -58,8 +55,8 @@ std::string_view repair_utf8(std::string_view text, std::string& storage, std::u
 }
 
 std::uint64_t count_characters(std::string_view text) {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::uint64_t>(text.size() -
+                                    std::ranges::count_if(text, is_continuation_byte));
 }
 
 void append_utf8(std::string& text, char32_t code_point) {
@@ -73,6 +70,13 @@ char32_t next_code_point(std::string_view text, std::size_t& position) {
   UChar32 code_point;
   U8_NEXT_UNSAFE(text.data(), position, code_point);
   return static_cast<char32_t>(code_point);
+}
+
+std::size_t character_before(std::string_view text, std::size_t position) {
+  do {
+    --position;
+  } while (position > 0 && is_continuation_byte(text[position]));
+  return position;
 }
 
 }  // namespace roformer

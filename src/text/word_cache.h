@@ -1,15 +1,16 @@
-// Remembers the pieces of words already split: natural text repeats its words, and looking one up
-// costs a hash where splitting it costs a search. A cache is used by one thread at a time; encode()
-// borrows one from the tokenizer's pool for the length of a call.
+// Remembers the pieces of words already split: natural text repeats its words, and a look-up costs
+// less than splitting. A cache is used by one thread at a time; encode() borrows one from the
+// tokenizer's pool for the length of a call.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace roformer {
@@ -20,9 +21,16 @@ class WordCache {
   static constexpr std::size_t kLongestWord = 30;  // bytes; longer words are not kept
   static constexpr std::size_t kMostPieces = 8;
 
-  WordCache();
+  // Appends the word's ids: those that are remembered, or those that split() appends.
+  template <class Split>
+  void append(std::string_view word, std::vector<std::int32_t>& ids, Split split) {
+    if (find(word, ids)) return;
+    const std::size_t before = ids.size();
+    split();
+    insert(word, ids, before);
+  }
 
-  // Appends the word's ids and returns true when it is known.
+ private:
   bool find(std::string_view word, std::vector<std::int32_t>& ids) const {
     if (word.size() > kLongestWord) return false;
     const Slot& slot = slots_[index(word)];
@@ -37,9 +45,17 @@ class WordCache {
     return true;
   }
 
-  void insert(std::string_view word, std::span<const std::int32_t> ids);
+  // The ids from index `before` on.
+  void insert(std::string_view word, const std::vector<std::int32_t>& ids, std::size_t before) {
+    const std::size_t count = ids.size() - before;
+    if (word.empty() || word.size() > kLongestWord || count > kMostPieces) return;
+    Slot& slot = slots_[index(word)];
+    slot.length = static_cast<std::uint8_t>(word.size());
+    slot.count = static_cast<std::uint8_t>(count);
+    std::memcpy(slot.word, word.data(), word.size());
+    std::copy(ids.end() - static_cast<std::ptrdiff_t>(count), ids.end(), slot.ids.begin());
+  }
 
- private:
   // One cache line. Length 0 is an empty slot.
   struct alignas(64) Slot {
     std::uint8_t length = 0;
@@ -49,7 +65,7 @@ class WordCache {
   };
   static constexpr std::size_t kSlotBits = 16;
 
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << kSlotBits);
 
   static std::size_t index(std::string_view word) {
     std::uint64_t hash = word.size() * 0x9e3779b97f4a7c15ULL;
@@ -91,8 +107,17 @@ class WordCachePool {
   std::mutex mutex_;
   std::vector<std::unique_ptr<WordCache>> idle_;
 
-  std::unique_ptr<WordCache> take();
-  void give_back(std::unique_ptr<WordCache> cache);
+  std::unique_ptr<WordCache> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<WordCache>();
+    std::unique_ptr<WordCache> cache = std::move(idle_.back());
+    idle_.pop_back();
+    return cache;
+  }
+  void give_back(std::unique_ptr<WordCache> cache) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(cache));
+  }
 };
 
 }  // namespace roformer

@@ -5,38 +5,32 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 #include "base/error.h"
 #include "text/utf8.h"
+#include "text/vocabulary_tokenizer.h"
 
 namespace roformer {
 namespace {
-
-constexpr std::uint32_t kRoot = 0;
 
 bool is_ascii_word(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// What jieba looks for words in; every other character stands alone.
-bool is_word_character(char32_t c) {
+// The characters that jieba looks for words in; every other one stands alone.
+bool is_block_character(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FD5) || is_ascii_word(c) || c == '+' || c == '#' || c == '&' ||
          c == '.' || c == '_' || c == '%' || c == '-';
 }
 
-std::uint64_t edge_key(std::uint32_t node, char32_t character) {
-  return static_cast<std::uint64_t>(node) << 21 | character;
-}
-
-struct Line {
+struct DictionaryLine {
   std::string_view word;
   std::uint64_t count = 0;
 };
 
-Line parse_line(std::string_view line, const std::string& where) {
+DictionaryLine parse_line(std::string_view line, const std::string& where) {
   const std::size_t space = line.find(' ');
-  Line result{.word = line.substr(0, space)};
+  DictionaryLine result{.word = line.substr(0, space)};
   std::string_view count = space == std::string_view::npos ? "" : line.substr(space + 1);
   count = count.substr(0, count.find(' '));
   const auto [rest, error] =
@@ -53,8 +47,7 @@ Line parse_line(std::string_view line, const std::string& where) {
 
 }  // namespace
 
-WordDictionary::WordDictionary(std::string_view contents, const std::string& location)
-    : edges_(1 << 10), weights_(1, kNoWord) {
+WordDictionary::WordDictionary(std::string_view contents, const std::string& location) {
   struct Entry {
     std::uint32_t node;
     std::uint64_t count;
@@ -62,31 +55,26 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& loc
   std::vector<Entry> entries;
   double total = 0;
   if (contents.starts_with("\xEF\xBB\xBF")) contents.remove_prefix(3);
-  for (std::int64_t number = 1; !contents.empty(); ++number) {
-    const std::size_t end = std::min(contents.find('\n'), contents.size());
-    std::string_view line = contents.substr(0, end);
-    contents.remove_prefix(std::min(end + 1, contents.size()));
+  for_each_text_line(contents, [&](std::string_view line, std::int64_t number) {
     constexpr std::string_view kBlank = " \t\r";
     line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
     line = line.substr(0, line.find_last_not_of(kBlank) + 1);
-    if (line.empty()) continue;
+    if (line.empty()) return;
     const std::string where = fmt::format("{}:{}", location, number);
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    repair_utf8(line, repaired, replaced);
-    if (replaced > 0) throw_failure(where, "is not valid UTF-8");
-    const Line parsed = parse_line(line, where);
-    std::uint32_t node = kRoot;
+    if (!is_valid_utf8(line)) throw_failure(where, "is not valid UTF-8");
+    const DictionaryLine parsed = parse_line(line, where);
+    std::uint32_t node = 0;
     for (std::size_t position = 0; position < parsed.word.size();) {
-      node = add_child(node, next_code_point(parsed.word, position));
+      node = edges_.add_child(node, next_code_point(parsed.word, position));
     }
     entries.push_back({.node = node, .count = parsed.count});
     total += static_cast<double>(parsed.count);
-  }
+  });
   if (total == 0) throw_failure(location, "is no dictionary: it has no word with a count above 0");
-  // As jieba: the count of a word's last line holds, the sum is over all lines.
+  // As in jieba, a word has the count of its last line, and the sum is over all lines.
   const double logarithm = std::log(total);
   unknown_weight_ = -logarithm;
+  weights_.assign(edges_.nodes(), kNoWord);
   for (const Entry& entry : entries) {
     weights_[entry.node] =
         entry.count > 0 ? std::log(static_cast<double>(entry.count)) - logarithm : kNoWord;
@@ -94,35 +82,9 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& loc
   words_ = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w != kNoWord; });
 }
 
-std::size_t WordDictionary::slot(std::uint64_t key) const {
-  const std::size_t mask = edges_.size() - 1;
-  std::size_t at = (key * 0x9e3779b97f4a7c15ULL) >> 20 & mask;
-  while (edges_[at].child != 0 && edges_[at].key != key) at = (at + 1) & mask;
-  return at;
-}
-
-std::uint32_t WordDictionary::child(std::uint32_t node, char32_t character) const {
-  return edges_[slot(edge_key(node, character))].child;
-}
-
-std::uint32_t WordDictionary::add_child(std::uint32_t node, char32_t character) {
-  const std::uint64_t key = edge_key(node, character);
-  if (const Edge& found = edges_[slot(key)]; found.child != 0) return found.child;
-  if (2 * weights_.size() >= edges_.size()) {
-    const std::vector<Edge> old = std::exchange(edges_, std::vector<Edge>(edges_.size() * 2));
-    for (const Edge& edge : old) {
-      if (edge.child != 0) edges_[slot(edge.key)] = edge;
-    }
-  }
-  const auto made = static_cast<std::uint32_t>(weights_.size());
-  edges_[slot(key)] = {.key = key, .child = made};
-  weights_.push_back(kNoWord);
-  return made;
-}
-
-// From the last character to the first: the best way to cut what follows each location. Of equal
-// ways the one with the longer first word, as in jieba. Digits and letters of ASCII that stand
-// alone are joined afterwards.
+// Finds the best way to cut the text after each position, from the last character to the first.
+// Among equal ways the one with the longer first word wins, as in jieba. Single digits and letters
+// of ASCII are joined afterwards.
 void WordDictionary::cut_block(const std::vector<char32_t>& characters,
                                std::vector<std::size_t>& ends) const {
   const std::size_t size = characters.size();
@@ -130,9 +92,9 @@ void WordDictionary::cut_block(const std::vector<char32_t>& characters,
   std::vector<std::size_t> next(size);
   for (std::size_t begin = size; begin-- > 0;) {
     bool found = false;
-    std::uint32_t node = kRoot;
+    std::uint32_t node = 0;
     for (std::size_t end = begin; end < size;) {
-      node = child(node, characters[end++]);
+      node = edges_.child(node, characters[end++]);
       if (node == 0) break;
       if (weights_[node] == kNoWord) continue;
       const double weight = weights_[node] + best[end];
@@ -167,7 +129,7 @@ void WordDictionary::cut(std::string_view text, std::vector<std::size_t>& ends) 
   };
   for (std::size_t position = 0; position < text.size();) {
     const char32_t character = next_code_point(text, position);
-    if (is_word_character(character)) {
+    if (is_block_character(character)) {
       block.push_back(character);
       bytes.push_back(position);
       continue;

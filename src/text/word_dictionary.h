@@ -1,6 +1,6 @@
 // A dictionary of Chinese words in jieba's format, and the segmentation of a text into its most
-// probable words: of all ways to cut a run of characters the one with the largest product of
-// relative frequencies, without a model of unknown words. Equal to `jieba.cut(text, HMM=False)` of
+// probable words: the way to cut a run of characters with the largest product of relative
+// frequencies, without a model of unknown words. Equal to `jieba.cut(text, HMM=False)` of
 // jieba 0.42.1, whose dictionary Debian's python3-jieba carries.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/piece_trie.h"
 
 namespace roformer {
 
@@ -17,28 +19,20 @@ class WordDictionary {
   // naming location:line for a line without a count and for text that is not UTF-8.
   WordDictionary(std::string_view contents, const std::string& location);
 
-  // Appends to `ends` where each word of valid UTF-8 ends, in bytes. White space and punctuation
-  // are words, too: a character each.
+  // Appends to `ends` where each word of valid UTF-8 ends, in bytes. Each character of white space
+  // and punctuation is a word, too.
   void cut(std::string_view text, std::vector<std::size_t>& ends) const;
 
   std::int64_t words() const { return words_; }
 
  private:
-  // An edge of the trie of all words, found by its node and character. Child 0: free.
-  struct Edge {
-    std::uint64_t key = 0;
-    std::uint32_t child = 0;
-  };
   static constexpr double kNoWord = 1;  // of a prefix; logarithms of shares are 0 at most
 
-  std::vector<Edge> edges_;      // a power of two of slots, at most half of them taken
+  TrieEdges edges_;              // of all words, by character
   std::vector<double> weights_;  // of nodes: the logarithm of the word's share, or kNoWord
   double unknown_weight_ = 0;    // of a character that is no word: that of a count of 1
   std::int64_t words_ = 0;
 
-  std::size_t slot(std::uint64_t key) const;
-  std::uint32_t add_child(std::uint32_t node, char32_t character);
-  std::uint32_t child(std::uint32_t node, char32_t character) const;
   void cut_block(const std::vector<char32_t>& characters, std::vector<std::size_t>& ends) const;
 };
 

@@ -9,20 +9,19 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "text/added_tokens.h"
+#include "base/fields.h"
 #include "text/bert_normalization.h"
 #include "text/utf8.h"
+#include "text/vocabulary_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
 namespace {
 
-constexpr const char* kWordsFormat = "roformer words";
-constexpr int kWordsVersion = 1;
+constexpr std::string_view kWordsFormat = "roformer words";
 
 // Each character on its own, without regard to its neighbours, as RoFormerTokenizer does.
-std::string lower_case(std::string_view text) {
+std::string lower_characters(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t position = 0; position < text.size();) {
@@ -34,86 +33,43 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-bool is_chinese(char32_t c) {
-  return c >= 0x4E00 && c <= 0x9FD5;
-}
-
 // A piece of one Chinese character.
 bool is_chinese_character(std::string_view piece) {
   if (piece.size() != 3) return false;
   std::size_t position = 0;
-  return is_chinese(next_code_point(piece, position));
+  const char32_t c = next_code_point(piece, position);
+  return c >= 0x4E00 && c <= 0x9FD5;
 }
 
-struct WordModel {
-  WordFiles files;
-  std::string contents;
-  std::string location;
-};
-
-class WordTokenizer final : public Tokenizer {
+class WordTokenizer final : public VocabularyTokenizer {
  public:
-  using Tokenizer::encode;
-
-  explicit WordTokenizer(WordModel model)
-      : contents_(std::move(model.contents)),
-        cased_(model.files.cased),
-        characters_(model.files.characters),
-        dictionary_(model.files.dictionary, model.files.dictionary_location),
-        pieces_(make_wordpiece_tokenizer({.contents = std::move(model.files.vocabulary),
-                                          .cased = cased_,
-                                          .location = model.files.vocabulary_location})) {
-    for (TokenId id = 0; id < static_cast<TokenId>(pieces_->vocabulary_size()); ++id) {
-      if (pieces_->is_special(id)) {
-        named_.insert({.content = pieces_->piece(id), .id = id, .special = true});
+  WordTokenizer(std::string contents, WordFiles files)
+      : VocabularyTokenizer(TokenizerKind::words, std::move(contents)),
+        cased_(files.cased),
+        characters_(files.characters),
+        dictionary_(files.dictionary, files.dictionary_location),
+        wordpiece_(make_wordpiece_tokenizer({.contents = std::move(files.vocabulary),
+                                             .cased = cased_,
+                                             .location = files.vocabulary_location})) {
+    special_ = wordpiece_->special();
+    for (TokenId id = 0; id < static_cast<TokenId>(wordpiece_->vocabulary_size()); ++id) {
+      pieces_.push_back(wordpiece_->piece(id));
+      if (is_special(id)) {
+        named_.insert({.content = pieces_.back(), .id = id, .special = true});
       } else {
-        ids_[pieces_->piece(id)] = id;
+        ids_[pieces_.back()] = id;
       }
     }
   }
 
-  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    if (characters_) return pieces_->encode(text, ids);
-    std::string lowered;
-    if (!cased_) text = lowered = lower_case(text);
-    std::vector<std::size_t> ends;
-    dictionary_.cut(text, ends);
-    std::size_t begin = 0;
-    std::string word;
-    for (const std::size_t end : ends) {
-      word.assign(text.substr(begin, end - begin));
-      begin = end;
-      if (const auto found = ids_.find(word); found != ids_.end()) {
-        ids.push_back(found->second);
-      } else {
-        pieces_->encode(word, ids);
-      }
-    }
-  }
-
-  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-    named_.split(
-        text, SpecialNames::tokens, [&](std::string_view part) { encode(part, ids); },
-        [&](TokenId id) { ids.push_back(id); });
-  }
-
-  // Spaces stand only between words that are not Chinese.
+  // Only words that are not Chinese have spaces between them.
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     bool joins = true;
     for (const TokenId id : ids) {
-      const SpecialTokens& special = pieces_->special();
-      if (!with_special && pieces_->is_special(id) && id != special.unknown) continue;
-      const std::string piece = pieces_->piece(id);
-      if (!text.empty() && !pieces_->begins_word(id)) {
+      if (!with_special && is_special(id) && id != special_.unknown) continue;
+      const std::string& piece = pieces_[index_of(id)];
+      if (!text.empty() && !begins_word(id)) {
         text += std::string_view(piece).substr(kContinuation.size());
         continue;
       }
@@ -126,12 +82,9 @@ class WordTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::int64_t vocabulary_size() const override { return pieces_->vocabulary_size(); }
-  std::string piece(TokenId id) const override { return pieces_->piece(id); }
-  const SpecialTokens& special() const override { return pieces_->special(); }
-  bool begins_word(TokenId id) const override { return pieces_->begins_word(id); }
-  // Runs of single characters are cut into the dictionary's words again: between two places where
-  // the text was cut, its most probable words are the same ones.
+  bool begins_word(TokenId id) const override { return wordpiece_->begins_word(id); }
+  // Cuts runs of single characters into the dictionary's words again. Between two places where the
+  // whole text was cut, the most probable words are the same.
   void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
     Tokenizer::find_words(ids, begins);
     std::string run;
@@ -140,7 +93,7 @@ class WordTokenizer final : public Tokenizer {
       run.clear();
       const std::size_t first = i;
       for (; i < ids.size(); ++i) {
-        const std::string piece = pieces_->piece(ids[i]);
+        const std::string& piece = pieces_[index_of(ids[i])];
         if (!is_chinese_character(piece)) break;
         run += piece;
       }
@@ -157,84 +110,89 @@ class WordTokenizer final : public Tokenizer {
       }
     }
   }
-  TokenizerKind kind() const override { return TokenizerKind::words; }
-  const std::string& file_contents() const override { return contents_; }
   std::string description() const override {
     return fmt::format("words{}{}", cased_ ? " cased" : " uncased",
                        characters_ ? ", one character a piece" : "");
   }
 
  private:
-  std::string contents_;
-  bool cased_;
-  bool characters_;
+  bool cased_, characters_;
   WordDictionary dictionary_;
-  std::unique_ptr<Tokenizer> pieces_;
+  std::unique_ptr<Tokenizer> wordpiece_;
   std::unordered_map<std::string, TokenId> ids_;
   AddedTokens named_;  // special ones
+
+  void encode_text(std::string_view text, SpecialNames names,
+                   std::vector<TokenId>& ids) const override {
+    if (names == SpecialNames::letters) return encode_words(text, ids);
+    named_.split(
+        text, names, [&](std::string_view part) { encode_words(part, ids); },
+        [&](TokenId id) { ids.push_back(id); });
+  }
+
+  void encode_words(std::string_view text, std::vector<TokenId>& ids) const {
+    if (characters_) return wordpiece_->encode(text, ids);
+    std::string lowered;
+    if (!cased_) text = lowered = lower_characters(text);
+    std::vector<std::size_t> ends;
+    dictionary_.cut(text, ends);
+    std::size_t begin = 0;
+    std::string word;
+    for (const std::size_t end : ends) {
+      word.assign(text.substr(begin, end - begin));
+      begin = end;
+      if (const auto found = ids_.find(word); found != ids_.end()) {
+        ids.push_back(found->second);
+      } else {
+        wordpiece_->encode(word, ids);
+      }
+    }
+  }
 };
 
-WordModel parse_model(std::string contents, const std::string& location) {
-  const nlohmann::json document = parse_json(contents, location);
-  const auto field = [&](const char* key, nlohmann::json::value_t type) -> const nlohmann::json& {
-    const auto found = document.find(key);
-    if (found == document.end() || found->type() != type) {
-      throw_failure(location, fmt::format("lacks \"{}\", or it is of another type", key));
-    }
-    return *found;
-  };
-  if (!document.is_object() || document.value("format", nlohmann::json()) != kWordsFormat) {
-    throw_failure(location, "is not a model of words of this program");
-  }
-  if (document.value("version", nlohmann::json()) != kWordsVersion) {
-    throw_failure(location, fmt::format("has another version than {}, which this program reads",
-                                        kWordsVersion));
-  }
-  using Type = nlohmann::json::value_t;
-  WordFiles files{.vocabulary = field("vocabulary", Type::string).get<std::string>(),
-                  .vocabulary_location = location + " (vocabulary)",
-                  .dictionary = field("dictionary", Type::string).get<std::string>(),
-                  .dictionary_location = location + " (dictionary)",
-                  .cased = field("cased", Type::boolean).get<bool>(),
-                  .characters = field("characters", Type::boolean).get<bool>()};
-  return {.files = std::move(files), .contents = std::move(contents), .location = location};
+WordFiles parse_files(std::string_view contents, const std::string& location) {
+  const nlohmann::json document = parse_vocabulary_json(contents, kWordsFormat, location);
+  const JsonFields fields(document, location);
+  return {.vocabulary = fields.text("vocabulary"),
+          .vocabulary_location = location + " (vocabulary)",
+          .dictionary = fields.text("dictionary"),
+          .dictionary_location = location + " (dictionary)",
+          .cased = fields.flag("cased"),
+          .characters = fields.flag("characters")};
 }
 
 }  // namespace
 
 std::string word_model(const WordFiles& files) {
-  // Both are read for their mistakes, which the files' own names and lines tell.
+  // Reads both, so that their mistakes are reported with the files' own names and lines.
   make_wordpiece_tokenizer({.contents = files.vocabulary, .location = files.vocabulary_location});
   const WordDictionary dictionary(files.dictionary, files.dictionary_location);
   const nlohmann::ordered_json model = {
-      {"format", kWordsFormat},         {"version", kWordsVersion},
+      {"format", kWordsFormat},         {"version", 1},
       {"cased", files.cased},           {"characters", files.characters},
       {"vocabulary", files.vocabulary}, {"dictionary", files.dictionary}};
   return model.dump() + "\n";
 }
 
 bool is_word_model(std::string_view contents) {
-  return contents.starts_with("{") &&
-         contents.substr(0, 100).find(kWordsFormat) != std::string_view::npos;
+  return is_vocabulary_json(contents, kWordsFormat);
 }
 
 std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& location) {
-  return std::make_unique<WordTokenizer>(parse_model(std::move(contents), location));
+  WordFiles files = parse_files(contents, location);
+  return std::make_unique<WordTokenizer>(std::move(contents), std::move(files));
 }
 
 WordFiles word_files(const Tokenizer& tokenizer) {
   ROFORMER_ASSERT(tokenizer.kind() == TokenizerKind::words);
-  return parse_model(tokenizer.file_contents(), tokenizer.file_name()).files;
+  return parse_files(tokenizer.file_contents(), tokenizer.file_name());
 }
 
-WordCounter::WordCounter(const WordDictionary& dictionary, bool cased)
-    : dictionary_(dictionary), cased_(cased) {}
-
 void WordCounter::add(std::string_view raw) {
-  std::string repaired, lowered;
-  std::uint64_t replaced = 0;
-  std::string_view text = repair_utf8(raw, repaired, replaced);
-  if (!cased_) text = lowered = lower_case(text);
+  const ValidText valid(raw);
+  std::string_view text = valid.text;
+  std::string lowered;
+  if (!cased_) text = lowered = lower_characters(text);
   std::vector<std::size_t> ends;
   dictionary_.cut(text, ends);
   std::size_t begin = 0;
@@ -244,15 +202,7 @@ void WordCounter::add(std::string_view raw) {
   }
 }
 
-std::string WordCounter::vocabulary(std::int64_t size) const {
-  return most_frequent(size, false);
-}
-
-std::string WordCounter::characters(std::int64_t size) const {
-  return most_frequent(size, true);
-}
-
-std::string WordCounter::most_frequent(std::int64_t size, bool characters) const {
+std::string WordCounter::vocabulary(std::int64_t size, bool characters) const {
   const BertNormalization& normalization =
       cased_ ? BertNormalization::cased() : BertNormalization::uncased();
   std::unordered_map<std::string, std::uint64_t> counts;
@@ -271,10 +221,7 @@ std::string WordCounter::most_frequent(std::int64_t size, bool characters) const
     }
   }
   if (counts.empty()) throw_failure("words", "there is no text to count");
-  std::vector<std::pair<std::string_view, std::uint64_t>> sorted(counts.begin(), counts.end());
-  std::ranges::sort(sorted, [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
+  const auto sorted = by_frequency(counts);
   std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
   constexpr std::int64_t kSpecial = 5;
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(size - kSpecial, 0));

@@ -1,8 +1,8 @@
-// The tokenizer of the Chinese RoFormer and of WoBERT: the text is cut into the words of a
-// dictionary (word_dictionary.h); a word that is in the vocabulary is one piece, any other is split
-// as BERT does (wordpiece_tokenizer.h), which makes a piece of each Chinese character. With
-// `characters` every text is split as BERT does, and the dictionary only says which characters are
-// a word, for whole-word masking. Equal to transformers' RoFormerTokenizer over jieba.
+// The tokenizer of the Chinese RoFormer and of WoBERT. It cuts the text into the words of a
+// dictionary (word_dictionary.h). A word of the vocabulary is one piece; any other is split as BERT
+// does (wordpiece_tokenizer.h), which makes a piece of each Chinese character. With `characters`
+// every text is split as BERT does, and the dictionary only says which characters form a word, for
+// whole-word masking. Equal to transformers' RoFormerTokenizer over jieba.
 #pragma once
 
 #include <cstdint>
@@ -42,23 +42,20 @@ WordFiles word_files(const Tokenizer& tokenizer);
 class WordCounter {
  public:
   // `cased` as for WordPiece. The dictionary must outlive the counter.
-  WordCounter(const WordDictionary& dictionary, bool cased);
+  WordCounter(const WordDictionary& dictionary, bool cased)
+      : dictionary_(dictionary), cased_(cased) {}
 
   void add(std::string_view text);
   // The contents of a vocab.txt of at most `size` entries: the special tokens, then words and
   // characters by how often they occur (a character counts inside words, too, and as a continuation
-  // inside words of letters), equally frequent ones by their bytes. Throws Error without any text.
-  std::string vocabulary(std::int64_t size) const;
-  // The same without words of several Chinese characters: the vocabulary of a tokenizer with
-  // `characters`.
-  std::string characters(std::int64_t size) const;
+  // inside words of letters), equally frequent ones by their bytes. With `characters`, words of
+  // several Chinese characters are left out. Throws Error without any text.
+  std::string vocabulary(std::int64_t size, bool characters = false) const;
 
  private:
   const WordDictionary& dictionary_;
   bool cased_;
   std::unordered_map<std::string, std::uint64_t> words_;
-
-  std::string most_frequent(std::int64_t size, bool characters) const;
 };
 
 }  // namespace roformer

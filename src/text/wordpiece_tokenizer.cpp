@@ -1,25 +1,38 @@
 #include "text/wordpiece_tokenizer.h"
 
 #include <fmt/format.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/error.h"
-#include "text/bert_normalization.h"
+#include "base/fields.h"
+#include "base/json.h"
 #include "text/piece_trie.h"
 #include "text/utf8.h"
+#include "text/vocabulary_tokenizer.h"
 #include "text/word_cache.h"
 
 namespace roformer {
 namespace {
 
-constexpr std::size_t kLongestWord = 100;  // characters
-using Role = BertNormalization::Role;
+constexpr std::string_view kWordPieceFormat = "roformer wordpiece";
 
-bool is_continuation_byte(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+// The line need not be UTF-8.
+std::string_view without_white_end(std::string_view line) {
+  auto end = static_cast<std::int32_t>(line.size());
+  while (end > 0) {
+    std::int32_t before = end;
+    UChar32 c = 0;
+    U8_PREV(line.data(), 0, before, c);
+    if (c < 0 || !u_isUWhiteSpace(c)) break;
+    end = before;
+  }
+  return line.substr(0, static_cast<std::size_t>(end));
 }
 
 // The word being read, normalised. Characters beyond the limit are counted and not kept.
@@ -42,21 +55,22 @@ class WordBuffer {
   }
 
  private:
+  static constexpr std::size_t kLongestWord = 100;  // characters
   std::array<char, kLongestWord * 4> bytes_;
   std::size_t size_ = 0;
   std::size_t characters_ = 0;
 };
 
-class WordPieceTokenizer final : public Tokenizer {
- public:
-  using Tokenizer::encode;
+class WordPieceTokenizer final : public VocabularyTokenizer {
+  using Role = BertNormalization::Role;
 
+ public:
   WordPieceTokenizer(std::string contents, const WordPieceModel& model, const std::string& location)
-      : contents_(std::move(contents)),
+      : VocabularyTokenizer(TokenizerKind::wordpiece, std::move(contents)),
         rules_(model.rules),
         has_added_tokens_(!model.added.empty()),
-        normalization_(BertNormalization::of(model.rules)),
-        pieces_(vocabulary_lines(model.vocabulary)) {
+        normalization_(BertNormalization::of(model.rules)) {
+    pieces_ = vocabulary_lines(model.vocabulary);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const std::string& piece = pieces_[i];
       const auto id = static_cast<TokenId>(i);
@@ -78,17 +92,10 @@ class WordPieceTokenizer final : public Tokenizer {
     add(model.added, location);
   }
 
-  void encode(std::string_view raw, std::vector<TokenId>& ids) const override {
-    encode(raw, SpecialNames::letters, ids);
-  }
-  void encode_prompt(std::string_view raw, std::vector<TokenId>& ids) const override {
-    encode(raw, SpecialNames::tokens, ids);
-  }
-
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     for (const TokenId id : ids) {
-      const bool hidden = is_special(id) ? id != special_.unknown : is_hidden(id);
+      const bool hidden = is_special(id) ? id != special_.unknown : hidden_[index_of(id)];
       if (!with_special && hidden) continue;
       const std::string piece = this->piece(id);
       if (!begins_word(id) && !text.empty()) {
@@ -101,25 +108,14 @@ class WordPieceTokenizer final : public Tokenizer {
     return text;
   }
 
-  std::int64_t vocabulary_size() const override {
-    return static_cast<std::int64_t>(pieces_.size());
-  }
-  std::string piece(TokenId id) const override {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return pieces_[static_cast<std::size_t>(id)];
-  }
-  const SpecialTokens& special() const override { return special_; }
   bool begins_word(TokenId id) const override {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    const std::string& piece = pieces_[static_cast<std::size_t>(id)];
+    const std::string& piece = pieces_[index_of(id)];
     return piece.size() <= kContinuation.size() || !piece.starts_with(kContinuation) ||
            static_cast<std::size_t>(id) >= in_vocabulary_;
   }
   MaskSpaces mask_spaces() const override { return mask_spaces_; }
-  TokenizerKind kind() const override { return TokenizerKind::wordpiece; }
-  const std::string& file_contents() const override { return contents_; }
   std::string file_name() const override {
-    return is_wordpiece_model(contents_) ? "wordpiece.json" : Tokenizer::file_name();
+    return is_wordpiece_model(file_contents()) ? "wordpiece.json" : Tokenizer::file_name();
   }
   std::string description() const override {
     std::string text = rules_.lower_case ? "wordpiece uncased" : "wordpiece cased";
@@ -137,16 +133,13 @@ class WordPieceTokenizer final : public Tokenizer {
     char written = '\0';
   };
 
-  std::string contents_;
   BertRules rules_;
   bool has_added_tokens_;
   const BertNormalization& normalization_;
-  std::vector<std::string> pieces_;
-  std::size_t in_vocabulary_ = 0;  // those before the added tokens
+  std::size_t in_vocabulary_ = 0;  // pieces before the added tokens
   std::vector<bool> hidden_;       // special added tokens: not in a text
-  SpecialTokens special_;
   MaskSpaces mask_spaces_;
-  AddedTokens added_to_text_, added_to_normal_text_;
+  LayeredTokens added_;
   PieceTrie beginning_;
   PieceTrie continuing_;
   std::array<AsciiEntry, 128> ascii_;
@@ -159,11 +152,6 @@ class WordPieceTokenizer final : public Tokenizer {
     if (piece == "[SEP]") return &special_.separator;
     if (piece == "[MASK]") return &special_.mask;
     return nullptr;
-  }
-
-  bool is_hidden(TokenId id) const {
-    ROFORMER_ASSERT(id >= 0 && id < vocabulary_size());
-    return hidden_[static_cast<std::size_t>(id)];
   }
 
   // BERT's own special tokens have names in a text, too.
@@ -180,8 +168,7 @@ class WordPieceTokenizer final : public Tokenizer {
     for (const TokenId id : {special_.padding, special_.unknown, special_.classification,
                              special_.separator, special_.mask}) {
       const bool told = std::ranges::find(tokens, id, &AddedToken::id) != tokens.end();
-      if (id >= 0 && !told)
-        added_to_text_.insert({.content = piece(id), .id = id, .special = true});
+      if (id >= 0 && !told) added_.insert({.content = piece(id), .id = id, .special = true});
     }
     for (AddedToken token : tokens) {
       if (token.id >= vocabulary_size()) {
@@ -195,33 +182,24 @@ class WordPieceTokenizer final : public Tokenizer {
       if (token.normalized) {
         token.content = normalization_.normalized(token.content);
         if (token.content.empty()) continue;  // no text has it
-        added_to_normal_text_.insert(std::move(token));
-      } else {
-        added_to_text_.insert(std::move(token));
       }
+      added_.insert(std::move(token));
     }
   }
 
-  void encode(std::string_view raw, SpecialNames special, std::vector<TokenId>& ids) const {
-    std::string repaired;
-    std::uint64_t replaced = 0;
-    const std::string_view text = repair_utf8(raw, repaired, replaced);
-    count_invalid_sequences(replaced);
-
+  void encode_text(std::string_view text, SpecialNames names,
+                   std::vector<TokenId>& ids) const override {
     WordCachePool::Lease cache(caches_);
-    const bool looks_behind = added_to_normal_text_.may_find(special);
-    if (!added_to_text_.may_find(special) && !looks_behind) return encode_words(text, *cache, ids);
-    const auto on_token = [&ids](TokenId id) { ids.push_back(id); };
-    added_to_text_.split(
-        text, special,
-        [&](std::string_view part) {
-          if (!looks_behind) return encode_words(part, *cache, ids);
-          // What is normal stays so: its parts may be normalised once more.
-          added_to_normal_text_.split(
-              normalization_.normalized(part), special,
-              [&](std::string_view rest) { encode_words(rest, *cache, ids); }, on_token);
-        },
-        on_token);
+    std::function<std::string(std::string_view)> normalized;
+    if (added_.may_find_in_normal_text(names)) {
+      // Normal text stays the same when its parts are normalised once more.
+      normalized = [this](std::string_view part) { return normalization_.normalized(part); };
+    } else if (!added_.may_find(names)) {
+      return encode_words(text, *cache, ids);
+    }
+    added_.split(
+        text, names, normalized, [&](std::string_view part) { encode_words(part, *cache, ids); },
+        [&](TokenId id) { ids.push_back(id); });
   }
 
   void encode_words(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const {
@@ -241,42 +219,20 @@ class WordPieceTokenizer final : public Tokenizer {
     std::size_t position = 0;
     while (position < text.size()) {
       const auto byte = static_cast<unsigned char>(text[position]);
-      if (byte < 128) {
-        const AsciiEntry entry = ascii_[byte];
+      if (byte < 128 && ascii_[byte].role == Role::letter) {
+        buffer.append_ascii(ascii_[byte].written);
         ++position;
-        if (entry.role == Role::letter) {
-          buffer.append_ascii(entry.written);
-          continue;
-        }
-        if (entry.role == Role::dropped) continue;
-        append_word(buffer, cache, ids);
-        if (entry.role == Role::punctuation) {
-          buffer.append_ascii(entry.written);
-          append_word(buffer, cache, ids);
-        }
         continue;
       }
       const std::size_t start = position;
       const BertNormalization::Entry& entry = normalization_.entry(next_code_point(text, position));
       const std::string_view written =
           normalization_.written(entry, text.substr(start, position - start));
-      switch (entry.role) {
-        case Role::letter:
-          buffer.append(written);
-          break;
-        case Role::space:
-          append_word(buffer, cache, ids);
-          break;
-        case Role::punctuation:
-          append_word(buffer, cache, ids);
-          buffer.append(written);
-          append_word(buffer, cache, ids);
-          break;
-        case Role::dropped:
-          break;
-        case Role::plain:
-          return false;
-      }
+      if (entry.role == Role::dropped) continue;
+      if (entry.role == Role::plain) return false;
+      if (entry.role != Role::letter) append_word(buffer, cache, ids);
+      if (entry.role != Role::space) buffer.append(written);
+      if (entry.role == Role::punctuation) append_word(buffer, cache, ids);
     }
     append_word(buffer, cache, ids);
     return true;
@@ -287,10 +243,8 @@ class WordPieceTokenizer final : public Tokenizer {
     if (buffer.empty()) return;
     if (buffer.too_long()) {
       ids.push_back(special_.unknown);
-    } else if (!cache.find(buffer.word(), ids)) {
-      const std::size_t before = ids.size();
-      split_word(buffer.word(), ids);
-      cache.insert(buffer.word(), std::span<const TokenId>(ids).subspan(before));
+    } else {
+      cache.append(buffer.word(), ids, [&] { split_word(buffer.word(), ids); });
     }
     buffer.clear();
   }
@@ -314,10 +268,58 @@ class WordPieceTokenizer final : public Tokenizer {
 
 }  // namespace
 
+std::vector<std::string> vocabulary_lines(std::string_view contents) {
+  std::vector<std::string> lines;
+  for_each_text_line(contents, [&](std::string_view line, std::int64_t) {
+    lines.emplace_back(without_white_end(line));
+  });
+  return lines;
+}
+
+std::string wordpiece_contents(const WordPieceModel& model) {
+  // A vocab.txt and "cased" or "uncased" say all of BERT's two ways.
+  if (model.added.empty() && (model.rules == kCasedBert || model.rules == kUncasedBert)) {
+    return model.vocabulary;
+  }
+  nlohmann::ordered_json document = {{"format", kWordPieceFormat},
+                                     {"version", 1},
+                                     {"lower_case", model.rules.lower_case},
+                                     {"strip_accents", model.rules.strip_accents},
+                                     {"chinese_characters", model.rules.chinese_characters},
+                                     {"added_tokens", nlohmann::ordered_json::array()},
+                                     {"vocabulary", model.vocabulary}};
+  for (const AddedToken& token : model.added) {
+    document["added_tokens"].push_back(added_token_json(token));
+  }
+  return document.dump() + "\n";
+}
+
+bool is_wordpiece_model(std::string_view contents) {
+  return is_vocabulary_json(contents, kWordPieceFormat);
+}
+
+WordPieceModel parse_wordpiece_model(std::string_view contents, const std::string& location) {
+  const nlohmann::json document = parse_vocabulary_json(contents, kWordPieceFormat, location);
+  const JsonFields fields(document, location);
+  WordPieceModel model{.vocabulary = fields.text("vocabulary"),
+                       .rules = {.lower_case = fields.flag("lower_case"),
+                                 .strip_accents = fields.flag("strip_accents"),
+                                 .chinese_characters = fields.flag("chinese_characters")}};
+  for (const nlohmann::json& entry : fields.list("added_tokens")) {
+    AddedToken token = parse_added_token(entry, location);
+    const std::int64_t id = json_integer(entry.value("id", nlohmann::json()), location);
+    constexpr std::int64_t kMost = 100'000'000;
+    if (id < 0 || id > kMost) throw_failure(location, "has an added token with a wrong id");
+    token.id = static_cast<TokenId>(id);
+    model.added.push_back(std::move(token));
+  }
+  return model;
+}
+
 bool is_wordpiece_vocabulary(std::string_view contents) {
   if (contents.find('\0') != std::string_view::npos) return false;
   const std::vector<std::string> lines = vocabulary_lines(contents);
-  return std::find(lines.begin(), lines.end(), "[UNK]") != lines.end();
+  return std::ranges::find(lines, "[UNK]") != lines.end();
 }
 
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
@@ -335,11 +337,8 @@ std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
     throw_failure(options.location, "is not a WordPiece vocabulary: no line \"[UNK]\"",
                   "give BERT's vocab.txt, one entry a line");
   }
-  std::string repaired;
-  std::uint64_t replaced = 0;
-  repair_utf8(model.vocabulary, repaired, replaced);
-  if (replaced > 0) {
-    throw_failure(options.location, fmt::format("is not valid UTF-8 in {} places", replaced));
+  if (const ValidText valid(model.vocabulary); valid.replaced > 0) {
+    throw_failure(options.location, fmt::format("is not valid UTF-8 in {} places", valid.replaced));
   }
   return std::make_unique<WordPieceTokenizer>(std::move(options.contents), model, options.location);
 }

@@ -1,8 +1,8 @@
 #include "training/adamw_kernel.h"
 
-// One version per instruction set; without errno from the square root (see CMakeLists.txt), the
-// loops are vectorised in each. The linker calls what chooses among them before ThreadSanitizer is
-// there, whose instructions would be in it.
+// One version for each instruction set. The loops are vectorised because the square root sets no
+// errno (see CMakeLists.txt). Not with ThreadSanitizer: the loader calls the resolvers that choose
+// a version before ThreadSanitizer is initialised.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define ROFORMER_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

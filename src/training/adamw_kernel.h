@@ -22,7 +22,7 @@ struct AdamWStep {
 template <typename T>
 struct AdamWPiece {
   T* value;
-  T* gradient;  // set to zero on the way, ready for the next step
+  T* gradient;  // set to zero for the next step
   T* first;     // moments
   T* second;
   std::int64_t size;

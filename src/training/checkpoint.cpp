@@ -14,10 +14,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/manifest.h"
-#include "tensor/damaged_tensors.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
-#include "training/stored_state.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -48,7 +47,7 @@ std::vector<NamedTensor> model_tensors(const ParameterStore& parameters) {
   return tensors;
 }
 
-// A whole model: what is not trained is its own average.
+// A whole model: parameters that are not trained are stored as they are.
 std::vector<NamedTensor> average_tensors(const CheckpointParts& parts) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : parts.parameters.all()) {
@@ -73,7 +72,7 @@ std::vector<NamedTensor> moment_tensors(const CheckpointParts& parts) {
   return tensors;
 }
 
-// Names, types and shapes of the file must be those of the tensors, no more and no fewer.
+// The file must hold exactly these tensors, with their types and shapes.
 void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors) {
   const std::string location = file.path().string();
   for (const NamedTensor& tensor : tensors) {
@@ -107,7 +106,7 @@ void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
   }
 }
 
-// The step in a folder's name, or nothing where it is not a checkpoint's.
+// The step in a checkpoint folder's name; nothing for other names.
 std::optional<std::int64_t> step_of(const fs::path& folder) {
   const fs::path plain = folder.lexically_normal();  // "step-00000010/" ends in nothing
   const std::string name = (plain.has_filename() ? plain : plain.parent_path()).filename().string();
@@ -119,7 +118,6 @@ std::optional<std::int64_t> step_of(const fs::path& folder) {
   return step;
 }
 
-// A checkpoint of the run, by the name that listing it gave.
 void remove_folder(const InnerPath& checkpoints, const std::string& name) {
   InnerPath partial = checkpoints / name;
   // A folder that is half removed must not look whole.
@@ -129,7 +127,7 @@ void remove_folder(const InnerPath& checkpoints, const std::string& name) {
     const std::error_code error = folder.rename_to(partial);
     if (error) throw_failure(folder.string(), "cannot remove: " + error.message());
   }
-  // On a network disk a file that somebody reads stays: the next opening of the run tries again.
+  // On a network disk a file that somebody reads stays; the next opening of the run tries again.
   const std::error_code error = partial.remove_all();
   if (error) log::warn("{}: cannot remove: {}", partial.string(), error.message());
 }
@@ -139,8 +137,8 @@ struct Ranked {
   ValidationRecord validation;
 };
 
-// The validated checkpoints, best first, the older of equals first. `unreadable` is asked about one
-// whose state cannot be read: it may have been the best.
+// The validated checkpoints, best first, the older of equals first. `unreadable` is called for one
+// whose state cannot be read.
 std::vector<Ranked> rank_checkpoints(
     const fs::path& checkpoints,
     const std::function<void(const fs::path& folder, const Error& problem)>& unreadable) {
@@ -160,7 +158,7 @@ std::vector<Ranked> rank_checkpoints(
   return ranked;
 }
 
-// A folder of runs stands for none of them.
+// Tells a user who names a folder of runs to name one of them.
 void refuse_study(const fs::path& folder) {
   std::vector<std::string> runs;
   for (const fs::path& run : runs_in(folder)) runs.push_back(run.string());
@@ -179,8 +177,7 @@ std::string other_checkpoints(const fs::path& checkpoint) {
                         : fmt::format("the run has others, of step {}", fmt::join(others, ", "));
 }
 
-// Throws Error for the first of the files that is not what was written. Old checkpoints have no
-// manifest.
+// Throws Error for the first file that is not as it was written. Old checkpoints have no manifest.
 void check_manifest(const fs::path& checkpoint, bool with_optimizer) {
   const std::optional<Manifest> manifest = Manifest::read(checkpoint);
   if (!manifest) {
@@ -203,8 +200,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   checkpoints.make_folder();
   const std::string name = fmt::format("{}{:08}", kPrefix, state.consumed.steps);
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
-  std::error_code error;
-  if (fs::exists(target.path(), error)) {  // the same step: weights and moments are there already
+  if (is_present(target.path())) {  // weights and moments of this step are there already
     write_checksummed_json(target / kState, to_stored_json(state));
     return;
   }
@@ -213,11 +209,11 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   try {
     add_tensors(partial);
     add_files(partial);
-    // Of all but the state, which a later validation changes; it carries its own checksum.
+    // Without the state, which a later validation changes and which has its own checksum.
     Manifest::of(partial).write();
     write_checksummed_json(partial / kState, to_stored_json(state));
   } catch (...) {
-    partial.remove_all();  // what does not fit on a full disk should not stay there
+    partial.remove_all();  // the disk may be full
     throw;
   }
   sync_directory(partial);
@@ -300,8 +296,7 @@ void load_parameters(const fs::path& path, ParameterStore& parameters) {
 }
 
 bool has_average(const fs::path& checkpoint) {
-  std::error_code error;
-  return fs::exists(checkpoint / kAverage, error);
+  return is_present(checkpoint / kAverage);
 }
 
 fs::path weights_file(const fs::path& checkpoint, WeightsKind weights) {
@@ -314,7 +309,7 @@ fs::path weights_file(const fs::path& checkpoint, WeightsKind weights) {
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& checkpoints) {
-  // A folder that cannot be read this time is not one without checkpoints.
+  // A folder that cannot be read now may still have checkpoints.
   const auto require = [](const fs::path& path, const std::error_code& error) {
     const bool absent =
         error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
@@ -389,7 +384,7 @@ void prune_checkpoints(const InnerPath& checkpoints, const KeptCheckpoints& kept
   std::vector<fs::path> keep;
   const auto last = static_cast<std::size_t>(std::max<std::int64_t>(kept.last, kept.ended ? 0 : 1));
   keep.assign(all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size())), all.end());
-  // What could not be read this time may be whole, and is not given up for that.
+  // A checkpoint that cannot be read now may be whole, so it is kept.
   const std::vector<Ranked> ranked = rank_checkpoints(
       checkpoints, [&](const fs::path& folder, const Error&) { keep.push_back(folder); });
   for (std::size_t i = 0; i < ranked.size() && i < static_cast<std::size_t>(kept.best); ++i) {
@@ -407,15 +402,13 @@ void require_sound(const fs::path& checkpoint) {
 }
 
 bool has_gone(const fs::path& checkpoint) {
-  std::error_code error;
-  return !fs::exists(checkpoint, error);
+  return !is_present(checkpoint);
 }
 
 void set_checkpoint_aside(const InnerPath& checkpoints, const std::string& name) {
   const InnerPath checkpoint = checkpoints / name, aside = checkpoints / (name + ".damaged");
   aside.remove_all();
-  const std::error_code error = checkpoint.rename_to(aside);
-  if (error) throw_failure(checkpoint.string(), "cannot rename: " + error.message());
+  checkpoint.move_to(aside);
 }
 
 void remove_partial_checkpoints(const InnerPath& checkpoints) {

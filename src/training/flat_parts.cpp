@@ -7,12 +7,9 @@
 #include "base/error.h"
 
 namespace roformer {
-namespace {
 
-// Numbers of all parts together that go through a buffer at a time.
+// Numbers of all parts together that are exchanged at a time.
 constexpr std::int64_t kSlice = 1 << 20;
-
-}  // namespace
 
 FlatParts::FlatParts(std::int64_t size, std::int64_t processes)
     : size_(size), processes_(processes) {

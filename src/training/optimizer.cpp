@@ -10,15 +10,14 @@
 #include "base/error.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/adamw.h"
-#include "tensor/loops.h"
-#include "tensor/operation_profile.h"
+#include "tensor/profile.h"
 #include "training/adamw_kernel.h"
 
 namespace roformer {
 namespace {
 
-// A piece of work of a thread: small enough to stay in the second-level cache, and fixed, so that
-// results do not depend on the number of threads.
+// The numbers that a thread takes at a time: few enough for the second-level cache, and a constant,
+// so that results do not depend on the number of threads.
 constexpr std::int64_t kChunk = 1 << 15;
 
 // Calls work(chunk, begin, end) for every chunk of [begin, end), in parallel.
@@ -52,7 +51,7 @@ std::vector<double> squares_on_cpu(const at::Tensor& values) {
 
 static_assert(FlatParts::kPiece % kChunk == 0, "the chunks of all parts are those of the whole");
 
-// A piece at a time: LibTorch's question makes a copy of all that it asks of.
+// A piece at a time, because at::isfinite copies its argument.
 bool all_finite(const at::Tensor& values) {
   constexpr std::int64_t kPiece = std::int64_t{1} << 22;
   const std::int64_t piece = values.is_cpu() ? kPiece : std::max<std::int64_t>(1, values.numel());
@@ -69,16 +68,10 @@ double norm_on_cpu(const at::Tensor& values) {
   return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
-AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options)
-    : AdamW(parameters, options, nullptr) {}
-
-AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes& processes)
-    : AdamW(parameters, options, &processes) {}
-
-AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* processes)
+AdamW::AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* in_parts)
     : parameters_(parameters),
       options_(options),
-      processes_(processes),
+      processes_(in_parts),
       end_(parameters.flat_values().numel()),
       updates_(at::zeros({}, parameters.flat_values().options().dtype(at::kFloat))) {
   if (processes_ != nullptr) {
@@ -152,7 +145,7 @@ double AdamW::gradient_norm_on_cpu() const {
   if (processes_ == nullptr) return norm_on_cpu(parameters_.flat_gradients());
   std::vector<double> own =
       squares_on_cpu(parameters_.flat_gradients().narrow(0, begin_, end_ - begin_));
-  // Every process gives as many as the first, whose part is the largest.
+  // Every process sends as many numbers as the first, whose part is the largest.
   own.resize(static_cast<std::size_t>((parts_->size(0) + kChunk - 1) / kChunk));
   double sum = 0;
   for (const auto& row : gather_numbers(*processes_, own)) {

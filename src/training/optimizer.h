@@ -1,6 +1,6 @@
 // AdamW over the flat parameter buffers: gradient norm, clipping, loss normalisation, the check for
-// non-finite numbers and the update, in two passes over memory. On a GPU nothing waits for the
-// device: norm and decision stay there.
+// non-finite numbers and the update, in two passes over memory. On a GPU, norm and decision stay on
+// the device, so that nothing waits for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,7 +27,7 @@ struct OptimizerStep {
   double learning_rate = 0;
   double targets = 1;  // the gradient is of a loss summed over this many targets
   double clip = 0;     // largest norm of the mean gradient; 0: no clipping
-  at::Tensor loss;     // scalar on the parameters' device; a non-finite one skips the step
+  at::Tensor loss;     // scalar on the parameters' device; a non-finite loss skips the step
 };
 
 struct OptimizerOutcome {
@@ -35,7 +35,7 @@ struct OptimizerOutcome {
   at::Tensor skipped;        // [] bool: loss or gradient was not finite, nothing was updated
 };
 
-// The moments of all trained numbers, as flat_values(); a checkpoint stores them.
+// The moments of all trained numbers, laid out as flat_values(); a checkpoint stores them.
 struct Moments {
   at::Tensor first;   // [trained numbers]
   at::Tensor second;  // [trained numbers]
@@ -43,43 +43,40 @@ struct Moments {
 
 class AdamW {
  public:
-  // The parameters must be flat and must outlive the optimiser.
-  AdamW(ParameterStore& parameters, const AdamWOptions& options);
-  // Each process keeps and updates one part and gets the others' values after each step. On the CPU
-  // only. The processes must outlive the optimiser and make the same calls.
-  AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes& processes);
+  // The parameters must be flat and must outlive the optimiser. With `in_parts`, which must outlive
+  // it too, each process keeps and updates one part and gets the others' values after each step;
+  // all processes make the same calls, on CPUs only.
+  AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* in_parts = nullptr);
 
-  // One update from the flat gradient, of which this process's part counts. It is zero afterwards.
+  // One update from the flat gradient (this process's part of it), which is zero afterwards.
   OptimizerOutcome step(const OptimizerStep& step);
 
-  // Updates made, skipped ones not counted; waits for the device.
+  // Updates so far without skipped ones; waits for the device.
   std::int64_t updates() const;
   void restore_updates(std::int64_t updates);
 
-  // Of all parts. In parts they are put together for the first process; the others get nothing.
+  // The moments of all parts, for the first process; where they are in parts, the others get none.
   Moments moments() const;
-  // Where moments of all parts can be read into; in parts for the first process only.
+  // Tensors to read stored moments into, for the same processes.
   Moments room_for_moments() const;
-  // Takes over what was read there by the first of the processes.
+  // Takes what the first process has read into those tensors.
   void restore_moments(const Moments& moments, Processes& processes);
 
-  // False where a parameter or a moment is infinite or not a number, from which no update leads
-  // back; waits for the device. In parts the same answer everywhere.
+  // False where a parameter or a moment is infinite or not a number, which no update can repair;
+  // waits for the device. All processes get the same answer.
   bool is_finite() const;
 
  private:
   ParameterStore& parameters_;
   AdamWOptions options_;
-  Processes* processes_ = nullptr;  // in parts
+  Processes* processes_ = nullptr;  // where the optimiser is in parts
   std::optional<FlatParts> parts_;
-  std::int64_t begin_ = 0;  // of what is updated here, in the flat buffers
+  std::int64_t begin_ = 0;  // of this process's part of the flat buffers
   std::int64_t end_ = 0;
   at::Tensor first_;                 // [end - begin]
   at::Tensor second_;                // [end - begin]
   at::Tensor updates_;               // [] float, on the device
   std::vector<double> rate_shares_;  // of each range, from layer_decay
-
-  AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* processes);
 
   double gradient_norm_on_cpu() const;
   OptimizerOutcome step_on_cpu(const OptimizerStep& step);
@@ -89,8 +86,8 @@ class AdamW {
   void update_on_cpu(const OptimizerStep& step, double gradient_scale);
 };
 
-// The Euclidean norm of a contiguous CPU tensor, summed in double in an order that does not depend
-// on the number of threads.
+// The Euclidean norm of a contiguous CPU tensor, summed in double in an order that is independent
+// of the number of threads.
 double norm_on_cpu(const at::Tensor& values);
 
 }  // namespace roformer

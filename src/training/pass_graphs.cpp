@@ -4,20 +4,20 @@
 #include <utility>
 
 #include "base/log.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 #include "tensor/gpu/launch.h"
 
 namespace roformer {
 namespace {
 
-// Passes without a graph that come first: they compile kernels, plan products and fill tables, and
-// sizes that hardly ever come need no graph.
+// Plain passes before a graph is recorded: they compile kernels, plan products and fill tables, and
+// rare sizes need no graph.
 constexpr std::int64_t kPassesBefore = 2;
 constexpr std::size_t kMostGraphs = 64;
-// Unpadded texts come in ever other sizes: so many are remembered, and what comes later is plain.
+// Unpadded texts have ever new sizes. Only this many are remembered; later ones run plainly.
 constexpr std::size_t kMostSizes = 512;
 
-// A graph keeps a pass's temporary memory beside that of passes without one.
+// A graph keeps a pass's temporary memory in addition to that of plain passes.
 bool has_memory(const at::Tensor& on_device) {
   if (on_device.is_cpu()) return true;
   constexpr double kSpare = 1.2;

@@ -1,7 +1,6 @@
-// Forward and backward passes of batches of equal sizes as graphs of a GPU: recorded once, repeated
-// with the numbers of the next batch and the next keys of dropout. A small model's pass is hundreds
-// of kernels, which a GPU is through with sooner than the host can prepare them; a graph is one
-// launch.
+// Forward and backward passes of batches of equal sizes as GPU graphs: recorded once, then replayed
+// with the values and dropout keys of the next batch. A small model's pass is hundreds of kernels,
+// which a GPU finishes sooner than the host can launch them; a graph is one launch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +13,8 @@
 #include <vector>
 
 #include "config/training_settings.h"
-#include "tensor/gpu/device_graph.h"
-#include "tensor/graph_recording.h"
+#include "tensor/gpu/plugin.h"
+#include "tensor/on_device.h"
 #include "training/distributed/processes.h"
 #include "training/task.h"
 
@@ -23,28 +22,29 @@ namespace roformer {
 
 class PassGraphs {
  public:
-  // The objective's work repeats itself; it outlives the graphs.
+  // The objective repeats its work (repeats_its_work()) and outlives the graphs.
   PassGraphs(TrainingObjective& objective, gpu::MakeDeviceGraph make);
 
-  // One micro-batch: its gradients are added to the parameters'. The loss's sum, without its graph
-  // and as a tensor of its own. The same numbers, by a graph or not.
+  // Adds the gradients of one micro-batch to those of the parameters. Returns the summed loss as a
+  // separate tensor without an autograd graph. The numbers are the same with a GPU graph or
+  // without.
   at::Tensor pass(const TrainingBatch& batch, const ForwardMode& mode);
 
-  // Gives back all graphs and their memory: batches will have other sizes.
+  // Frees all graphs and their memory, before batches of other sizes.
   void forget();
 
-  std::int64_t repeated() const { return repeated_; }  // passes that a graph made
-  // Why no more passes are recorded, in words; else empty.
+  std::int64_t repeated() const { return repeated_; }  // passes made by a graph
+  // Why no more passes are recorded; else empty.
   const std::string& reason() const { return reason_; }
 
  private:
   struct Recorded {
-    std::unique_ptr<TrainingBatch> batch;  // whose memory the graph reads
+    std::unique_ptr<TrainingBatch> batch;  // the graph reads its memory
     std::unique_ptr<GraphRecording> recording;
     std::unique_ptr<gpu::DeviceGraph> graph;
     at::Tensor loss;
   };
-  // Batches of one collection of sizes.
+  // Batches of equal sizes.
   struct Alike {
     std::int64_t passes = 0;
     std::unique_ptr<Recorded> recorded;
@@ -61,14 +61,14 @@ class PassGraphs {
   at::Tensor repeat(Recorded& recorded, const TrainingBatch& batch, std::uint64_t key);
 };
 
-// Where graphs can be had and help: one process on a GPU with kernels of the program's own, passes
-// that repeat their work, training.graphs, and nobody who looks into them. Else null; the log says
-// what is missing on a GPU.
+// Null where graphs are impossible or do not help. They need training.graphs without check_finite,
+// one process on a GPU that runs this program's kernels, and passes that repeat their work. The log
+// says what is missing on a GPU.
 std::unique_ptr<PassGraphs> make_pass_graphs(TrainingObjective& objective,
                                              const TrainingSettings& settings,
                                              const Processes* processes = nullptr);
 
-// One micro-batch without a graph: as PassGraphs::pass.
+// As PassGraphs::pass, without a GPU graph.
 at::Tensor plain_pass(
     TrainingObjective& objective, const TrainingBatch& batch, const ForwardMode& mode,
     const std::function<void()>& forward_done = [] {});

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/checkpoint.h"
-#include "training/stored_state.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
     try {
       require_whole(*folder);
     } catch (const ReadError&) {
-      throw;  // it may be whole: nothing is given up
+      throw;  // the checkpoint may be whole
     } catch (const Error& problem) {
       if (std::next(folder) == all.rend()) {
         throw_failure(problem.parts().location, problem.parts().message,
@@ -38,7 +38,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
       set_checkpoint_aside(resumption.run.checkpoints(), folder->filename().string());
       continue;
     }
-    // What is whole but does not fit this model is no reason to give it up.
+    // A whole checkpoint that does not fit this model is an error; it is not set aside.
     TrainingState state = load_checkpoint(*folder, {resumption.parameters, moments, average});
     if (state.seed != resumption.seed) {
       throw_failure(folder->string(),
@@ -51,7 +51,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
   return {.seed = resumption.seed};
 }
 
-// By these settings, which may ask for more than those that it ended with.
+// By these settings, which may ask for a longer training than before.
 bool has_ended(const TrainingSummary& summary, const TrainingSettings& settings) {
   if (summary.reason == StopReason::finished) return reached(settings.steps, summary.consumed);
   if (summary.reason != StopReason::patience || settings.patience == 0) return false;

@@ -1,4 +1,4 @@
-// Going on from a run's last whole checkpoint, in one process or in all of a training's.
+// Restores a training from its run's last whole checkpoint, in all of its processes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include "training/optimizer.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"
-#include "training/training_summary.h"
 #include "training/weight_average.h"
 
 namespace roformer {
@@ -24,21 +23,20 @@ struct Resumption {
   Processes& processes;
 };
 
-// The parameters of the first process become those of all: what made them elsewhere, another
-// library of products say, makes no other training.
+// Copies the parameters of the first process to all others, which may have computed slightly
+// different initial values (another matrix library, for instance).
 void share_weights(ParameterStore& parameters, Processes& processes);
 
-// Where the training stands: at its beginning, unless the run is resumed. The parameters, the
-// optimiser's moments and the average are then those of the last whole checkpoint; those behind it,
-// damaged ones, are set aside. The first process reads, and the others are given, all that. Throws
-// Error (failure) where no checkpoint is whole, or the last one is of another seed or another
-// model.
+// The state to train from: that of step 0, unless the run is resumed. When it is, parameters,
+// moments and average are restored from the last whole checkpoint; damaged ones after it are set
+// aside. The first process reads and sends everything to the others. Throws Error (failure) where
+// no checkpoint is whole, or the last whole one has another seed or another model.
 TrainingState resume(const Resumption& resumption);
 
-// The summary of a resumed run that has come to its end, by these settings, and was to keep no
-// checkpoint of it (training.keep_last: 0): it is not trained again from `step`, where the
-// checkpoints end. Where one was kept and is damaged, what is lost is trained again: nothing. The
-// first process reads; the others learn that it has ended, not how.
+// The summary of a resumed run that, by these settings, has ended and was to keep no checkpoint of
+// its end (training.keep_last: 0): it must not be trained again from `step`, where its checkpoints
+// end. Nothing where training should go on. The first process reads the summary; the others return
+// an empty one.
 std::optional<TrainingSummary> ended_before(const RunDirectory& run,
                                             const TrainingSettings& settings, std::int64_t step,
                                             Processes& processes);

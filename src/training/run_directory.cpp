@@ -12,8 +12,11 @@
 #include <ctime>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
 #include "tensor/device.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -24,11 +27,11 @@ namespace {
 
 constexpr const char* kConfig = "config.yaml";
 
-// What a run writes at the top of its folder; all else in it is the user's and is left alone.
+// The names that a run writes at the top of its folder. All others are the user's and stay.
 constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
                                   "checkpoints", "summary.json", "report.html",   kConfig};
 
-// A process that was killed may have left what it was writing.
+// Includes the partial files of a killed process.
 bool is_ours(fs::path name) {
   if (name.extension() == ".partial") name = name.stem();
   return name == ".lock" || PreviousRun::is_aside(name) ||
@@ -41,7 +44,7 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
-// Before anything is written: of what is a run's in the folder, all is plain files and folders.
+// Called before anything is written: the run's names in the folder must be plain files and folders.
 void require_plain_run(const fs::path& path) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
@@ -52,7 +55,7 @@ void require_plain_run(const fs::path& path) {
   }
 }
 
-// What --overwrite replaces of a run; the lock stays.
+// The names that --overwrite replaces; the lock stays.
 PreviousRun::IsOurs replaced_by(const fs::path& folder) {
   return [folder](const fs::path& name) {
     if (name == ".lock" || PreviousRun::is_aside(name)) return false;
@@ -60,8 +63,8 @@ PreviousRun::IsOurs replaced_by(const fs::path& folder) {
   };
 }
 
-// The copy of a run's config.yaml that is missing or empty, as after a loss of power; "" where it
-// is there or none has a copy.
+// A checkpoint's copy of a config.yaml that is missing or empty, as after a loss of power; "" where
+// the file is there or no checkpoint has a copy.
 fs::path lost_config(const fs::path& run) {
   const auto has_text = [](const fs::path& file) {
     std::error_code error;
@@ -75,11 +78,44 @@ fs::path lost_config(const fs::path& run) {
   return last == checkpoints.rend() ? fs::path() : *last / kConfig;
 }
 
+constexpr const char* kWhole = ".previous";
+constexpr const char* kMoving = ".previous.partial";
+constexpr const char* kOutdated = ".outdated";
+
+void remove_entry(const InnerPath& path) {
+  const std::error_code error = path.remove_all();
+  if (error) throw_failure(path.string(), "cannot remove: " + error.message());
+}
+
+std::vector<fs::path> names_in(const fs::path& folder) {
+  std::vector<fs::path> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+// On a network disk a file that somebody reads stays; the next opening of the run tries again.
+void remove_outdated(const InnerPath& folder) {
+  const std::error_code error = (folder / kOutdated).remove_all();
+  if (error) {
+    log::warn("{}: cannot remove: {}", (folder / kOutdated).string(), error.message());
+  }
+}
+
+void bring_back(const InnerPath& folder) {
+  for (const fs::path& name : names_in(folder / kMoving)) {
+    remove_entry(folder / name);  // for instance the log of the new run
+    (folder / kMoving / name).move_to(folder / name);
+  }
+  remove_entry(folder / kMoving);
+  sync_directory(folder);
+}
+
 }  // namespace
 
 bool is_run(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path / kConfig, error);
+  return is_present(path / kConfig);
 }
 
 std::vector<fs::path> runs_in(const fs::path& folder) {
@@ -102,7 +138,7 @@ void recover_run(const fs::path& path) {
   if (!PreviousRun::needs_recovery(path) && lost_config(path).empty()) return;
   require_plain_run(path);
   const DirectoryLock lock(InnerPath::named(path));
-  // The new run's tokenizer goes with it: its configuration may not have been written yet.
+  // Includes the new run's tokenizer, although its configuration may not have been written yet.
   PreviousRun::recover(path, replaced_by(path));
   const fs::path copy = lost_config(path);  // of what is there now
   if (copy.empty()) return;
@@ -132,7 +168,7 @@ void RunDirectory::withdraw() const {
     const fs::path name = entry.path().filename();
     if (is_tokenizer_entry(path_, name)) names.push_back(name);
   }
-  names.emplace_back(kConfig);  // the last: until then it is a run that --resume begins again
+  names.emplace_back(kConfig);  // last: until then --resume can start the run again
   for (const fs::path& name : names) fs::remove_all(path_ / name, error);
 }
 
@@ -148,7 +184,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   };
   refuse_run();
   make_directories(path_);
-  // A message of its own, since the lock of a folder that was always there needs no write.
+  // Checked separately, since locking an existing folder needs no write.
   if (::access(path_.c_str(), W_OK) != 0) {
     throw_failure(location, "cannot write there: " + system_message(errno));
   }
@@ -156,8 +192,8 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
     throw_usage(location, "is neither empty nor a run", "choose another name for it");
   }
   lock_.emplace(folder());
-  refuse_run();  // of another process, which held the lock until now
-  // Where there is none, nothing would come back, and what this one leaves stays.
+  refuse_run();  // another process, which held the lock until now, may have made one
+  // Without a run there is nothing to bring back.
   if (existing == ExistingRun::overwrite && is_run(path_)) {
     previous_.emplace(path_, replaced_by(path_));
   }
@@ -197,6 +233,63 @@ nlohmann::json run_record(const Origin& origin, const nlohmann::json& data) {
             {"threads", at::get_num_threads()},
             {"memory_bytes", memory}}},
           {"data", data}};
+}
+
+PreviousRun::PreviousRun(fs::path folder, IsOurs is_ours)
+    : folder_(InnerPath::named(std::move(folder))), is_ours_(std::move(is_ours)) {
+  (folder_ / kMoving).make_folder();
+  try {
+    for (const fs::path& name : names_in(folder_)) {
+      if (is_ours_(name)) (folder_ / name).move_to(folder_ / kMoving / name);
+    }
+    (folder_ / kMoving).move_to(folder_ / kWhole);
+  } catch (...) {
+    bring_back(folder_);
+    throw;
+  }
+  sync_directory(folder_);
+}
+
+PreviousRun::~PreviousRun() {
+  if (discarded_) return;
+  try {
+    recover(folder_, is_ours_);
+  } catch (const std::exception& problem) {  // the next process that opens the folder tries again
+    log::warn("the run that was to be overwritten is in {}: {}", (folder_ / kWhole).string(),
+              problem.what());
+  }
+}
+
+void PreviousRun::discard() {
+  if (discarded_) return;
+  (folder_ / kWhole).move_to(folder_ / kOutdated);
+  discarded_ = true;
+  remove_outdated(folder_);
+}
+
+bool PreviousRun::needs_recovery(const fs::path& folder) {
+  return is_present(folder / kWhole) || is_present(folder / kMoving) ||
+         is_present(folder / kOutdated);
+}
+
+void PreviousRun::recover(const fs::path& run, const IsOurs& is_ours) {
+  const InnerPath folder = InnerPath::named(run);
+  for (const char* const aside : {kWhole, kMoving, kOutdated}) (folder / aside).require_plain();
+  remove_outdated(folder);
+  if (is_present((folder / kWhole).path())) {
+    for (const fs::path& name : names_in(folder)) {
+      if (is_ours(name)) remove_entry(folder / name);
+    }
+    (folder / kWhole).move_to(folder / kMoving);
+  }
+  if (is_present((folder / kMoving).path())) {
+    bring_back(folder);
+    log::info("{}: the run that was there before is back", folder.string());
+  }
+}
+
+bool PreviousRun::is_aside(const fs::path& name) {
+  return name == kWhole || name == kMoving || name == kOutdated;
 }
 
 }  // namespace roformer

@@ -1,10 +1,11 @@
-// The folder of one training, runs/NAME/: the resolved configuration, who and what made it, the
+// The folder of one training, runs/NAME/: the resolved configuration, run.json (what made it), the
 // log, the metrics, the checkpoints and the summary. One process at a time may hold it, and nothing
 // in it is overwritten unless the user says so.
 #pragma once
 
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,14 +17,50 @@
 #include "base/inner_path.h"
 #include "base/log.h"
 #include "base/origin.h"
-#include "training/previous_run.h"
 
 namespace roformer {
 
 enum class ExistingRun {
   refuse,     // an existing run is an error that names --resume and --overwrite
-  resume,     // there must be one; its half-written checkpoints are removed
-  overwrite,  // what an earlier run wrote goes, its tokenizer too, as soon as this one is confirmed
+  resume,     // a run must exist; its half-written checkpoints are removed
+  overwrite,  // the earlier run, with its tokenizer, is removed as soon as this one is confirmed
+};
+
+// The run that another one overwrites. It stays inside the folder until the new run is known to
+// work, and comes back if the new one fails before: a batch that does not fit into memory must not
+// cost last week's checkpoints. Whatever system call the process is killed in, the next one that
+// opens the folder finds the old run or the new one.
+//
+//   .previous.partial   some of the old run's files, while they are moved there or back
+//   .previous           all of the old run's files; the others in the folder are the new run's
+//   .outdated           the old run's files while they are removed
+class PreviousRun {
+ public:
+  // True for the names, at the top of the folder, that belong to a run.
+  using IsOurs = std::function<bool(const std::filesystem::path& name)>;
+
+  // Puts the run's files aside. The folder must be locked.
+  PreviousRun(std::filesystem::path folder, IsOurs is_ours);
+  // Puts them back in place of the new run's, unless they were discarded.
+  ~PreviousRun();
+  PreviousRun(const PreviousRun&) = delete;
+  PreviousRun& operator=(const PreviousRun&) = delete;
+
+  // Removes the old run's files, once the new run works.
+  void discard();
+  bool is_discarded() const { return discarded_; }
+
+  // Whether a killed process left files in one of the folders above.
+  static bool needs_recovery(const std::filesystem::path& folder);
+  // Brings the old run back, or removes it where it was discarded. The folder must be locked.
+  static void recover(const std::filesystem::path& run, const IsOurs& is_ours);
+  // True for the names above.
+  static bool is_aside(const std::filesystem::path& name);
+
+ private:
+  InnerPath folder_;
+  IsOurs is_ours_;
+  bool discarded_ = false;
 };
 
 class RunDirectory {
@@ -32,12 +69,12 @@ class RunDirectory {
   // (or the reverse), failure when the folder cannot be written, holds a link or a pipe where a
   // run's file belongs, or another process holds it.
   RunDirectory(std::filesystem::path path, ExistingRun existing);
-  // As one of several processes sees the folder that the first of them holds: nothing is made,
-  // locked or written.
+  // The folder as the other processes of a training see it: the first process holds it, and this
+  // one makes, locks and writes nothing.
   static RunDirectory of_first_process(std::filesystem::path path, ExistingRun existing);
 
   const std::filesystem::path& path() const { return path_; }
-  // May be a link, or behind one, as the user likes; nothing in it may.
+  // The user may make this folder a link; nothing in it may be one.
   InnerPath folder() const { return InnerPath::named(path_); }
   InnerPath config() const { return folder() / "config.yaml"; }
   InnerPath record() const { return folder() / "run.json"; }
@@ -46,20 +83,20 @@ class RunDirectory {
   InnerPath checkpoints() const { return folder() / "checkpoints"; }
   InnerPath summary() const { return folder() / "summary.json"; }
 
-  // The new run stands on its own: what it overwrites goes. Before that, and where nobody says so,
-  // the old run comes back when this object ends.
+  // The new run works: the run that it overwrites is removed. Without this call the old run comes
+  // back when this object is destroyed.
   void confirm() const;
-  // False as long as an overwritten run would come back.
+  // False while an overwritten run would still come back.
   bool is_confirmed() const;
-  // For a run that could not begin: takes back what a new one has written but its log, so that its
-  // name is free again. Nothing happens to one that is confirmed, resumed or overwrites another.
+  // For a run that could not begin: removes what it wrote except its log, so that its name is free
+  // again. Does nothing for a run that is confirmed, resumed or overwrites another.
   void withdraw() const;
-  // Leaves in the log what ended the run before its time.
+  // Writes the error that ended the run to its log.
   void log_end(const std::exception& why) const {
     if (log_) log_->error(why.what());
   }
 
-  // True when the folder held a run and goes on with it.
+  // True when the folder held a run, which is now resumed.
   bool resumed() const { return resumed_; }
 
  private:
@@ -74,22 +111,22 @@ class RunDirectory {
   std::optional<log::FileSink> log_;  // the last: the file is closed before the old run comes back
 };
 
-// Puts in order what a process left that was killed while it overwrote a run, and brings back a
-// config.yaml that was lost or emptied from the last checkpoint that has a copy.
+// Repairs the folder of a run: finishes what a process killed during --overwrite left undone, and
+// replaces a config.yaml that was lost or emptied by the copy in the last checkpoint that has one.
 void recover_run(const std::filesystem::path& path);
-// True when a run was begun there: its config.yaml, which is written first, is there.
+// True where a run was begun: its config.yaml, which is written first, exists.
 bool is_run(const std::filesystem::path& path);
-// The runs that lie in a folder that is none itself, a study's say; sorted.
+// The runs in a folder that is not a run itself, such as a study's; sorted.
 std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);
-// Throws Error (usage) where no run was begun that could be resumed.
+// Throws Error (usage) where there is no run to resume.
 void require_run(const std::filesystem::path& path);
 
-// For commands that make a run and cannot go on with one: throws Error (usage) where there is one
-// that is not to be overwritten. `otherwise` is the other way out.
+// For commands that make a run and cannot resume one: throws Error (usage) where a run exists that
+// may not be overwritten. `otherwise` is the other way out.
 void refuse_existing(const std::filesystem::path& path, ExistingRun existing,
                      const std::string& otherwise);
 
-// What run.json says of a new run: what made it and from which data (fingerprints), LibTorch's
+// The run.json of a new run: the program and its command, fingerprints of the data, LibTorch's
 // version, the machine and the time.
 nlohmann::json run_record(const Origin& origin, const nlohmann::json& data);
 

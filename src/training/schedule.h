@@ -1,23 +1,30 @@
-// The learning rate over a training, as a share of its peak: warm-up to the peak, then
-// constant, linear, cosine or inverse square root. A pure function of progress, so that any unit of
-// training length (steps, epochs, tokens, minutes) has the same schedules and resume needs no
-// state.
+// The learning rate over a training, and the stages of a training.
+//
+// The rate is a share of its peak: warm-up to the peak, then constant, linear, cosine or inverse
+// square root. It is a pure function of progress, so that training lengths of any unit (steps,
+// epochs, tokens, minutes) have the same schedules and resuming needs no state.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "config/data_settings.h"
 #include "config/training_settings.h"
+#include "training/task.h"
 
 namespace roformer {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::linear;
   double warmup = 0;        // share of the training, in [0, 1]
-  double initial_rate = 0;  // that the warm-up rises from, as a share of the peak
-  double final_rate = 0;    // at the end of linear and cosine, as a share of the peak
+  double initial_rate = 0;  // share of the peak at which the warm-up starts
+  double final_rate = 0;    // share of the peak at the end of linear and cosine
 };
 
 struct Progress {
   double done = 0;  // share of the training before this step, in [0, 1]
-  double step = 0;  // share that this step is
+  double step = 0;  // share of the training that this step is
 };
 
 // In [0, 1]. Step k = 1, ..., W of a warm-up of W steps has i + (1 - i) k/W with the initial share
@@ -26,16 +33,59 @@ struct Progress {
 // eq. 3, scaled to a peak of 1).
 double learning_rate_share(const Schedule& schedule, const Progress& progress);
 
-// How much a batch is, to measure periods in steps.
+// The size of batches, to measure periods in steps.
 struct BatchMeasure {
   double batches_per_epoch = 0;
   double tokens_per_batch = 0;
   double batches_per_step = 1;
 };
-// How many steps a period is, as far as it can be known before (not for minutes).
+// Steps of a period, as far as they can be known in advance (not for minutes).
 double steps_in(const Period& period, const BatchMeasure& batch);
 
 // The schedule of the settings, its warm-up as a share of the training.
 Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& batch);
+
+// The stages of a training. Steps and micro-batches are numbered through all stages, and one
+// optimiser serves them all. The stage of a step or a batch is a function of its number, so that
+// batches can be made ahead across a border and resuming needs no state. A training without stages
+// is one stage without end.
+class StagePlan {
+ public:
+  // `numbers`: those of a step of training.accumulation micro-batches. Throws Error (usage) for a
+  // stage whose micro-batches the processes cannot share evenly.
+  StagePlan(const TrainingSettings& settings, std::span<const StageSettings> stages,
+            const BatchNumbers& numbers);
+
+  // 0 without stages.
+  std::int64_t stages() const { return staged_ ? std::ssize(stages_) : 0; }
+  std::int64_t stage_of_step(std::int64_t step) const;  // after the end, the last stage
+  // True where a stage is done after this many steps.
+  bool ends_stage(std::int64_t steps) const;
+  // How the processes share the micro-batches of a step.
+  const BatchNumbers& numbers(std::int64_t step) const;
+  // The largest learning rate at a step: the stage's, rising in its warm-up.
+  double peak_rate(std::int64_t step) const;
+
+  struct StageBatch {
+    std::int64_t stage = 0;
+    std::int64_t number = 0;  // among the stage's batches
+  };
+  // `number` counts micro-batches through all stages.
+  StageBatch of_batch(std::int64_t number) const;
+  // How many times the data have been read before that micro-batch.
+  double epochs(std::int64_t number, const TrainingTask& task) const;
+
+ private:
+  struct Stage {
+    std::int64_t first_step = 0;
+    std::int64_t first_batch = 0;
+    std::int64_t warmup = 0;
+    double learning_rate = 0;
+    BatchNumbers numbers;
+  };
+  std::vector<Stage> stages_;  // at least one
+  std::int64_t end_step_ = 0;
+  bool staged_ = false;
+};
 
 }  // namespace roformer

@@ -9,24 +9,23 @@
 namespace roformer {
 namespace {
 
-// A signal comes to any thread, and the one that trains looks.
+// Any thread may receive a signal; the training thread reads this.
 std::atomic<int> received_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
-// The first request: its time in ns, shifted by one, with 1 for a SIGTERM; 0: none yet. A session
-// that ends sends SIGHUP and then SIGTERM, which is the first request.
+// The first request: its time in ns, shifted left by one, plus 1 for a SIGTERM; 0: none yet. SIGHUP
+// is none: a session that ends sends it before SIGTERM.
 std::atomic<std::int64_t> first_request = 0;
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-std::string_view answer;  // of the outermost; written before its handlers are there
+std::string_view answer;  // of the outermost StopSignals; set before its handlers are installed
 
 void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// A SIGTERM that comes so soon after the first is that one again: `timeout` tells a process and
-// then its group, and the kernel tells the children of a process whose threads die one after the
-// other.
+// A SIGTERM that follows the first this soon is a repetition: `timeout` signals a process and then
+// its group, and the kernel signals the children as the threads of a parent die one by one.
 constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
 
 std::int64_t now() {
@@ -64,11 +63,11 @@ StopSignals::StopSignals(std::string_view what) {
   first_request = 0;
   struct sigaction action {};
   action.sa_handler = on_signal;
-  // A system call that was interrupted goes on: no read or write fails because of a signal.
+  // Interrupted system calls continue, so that no read or write fails because of a signal.
   action.sa_flags = SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], &action, &before_[i]);
-    // nohup has asked for it not to be heard.
+    // nohup ignores it on purpose.
     const bool ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
     if (ignored) ::sigaction(kSignals[i], &before_[i], nullptr);
   }

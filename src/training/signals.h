@@ -1,8 +1,7 @@
-// What asks a training to save and leave after the step that runs, or before it where that has many
-// micro-batches: SIGINT and SIGTERM (a second one
-// leaves at once, but for a SIGTERM within a second of the first), SIGHUP (the terminal was closed,
-// the connection lost) and SIGPIPE (nobody reads the output any more), which come more than once
-// and count as no request to leave at once.
+// Signals that ask a training to save and leave after the current step, or between two
+// micro-batches of a long one. A second SIGINT or SIGTERM leaves at once, unless it is a SIGTERM
+// within a second of the first. SIGHUP (terminal closed, connection lost) and SIGPIPE (nobody reads
+// the output) may come several times and never leave at once.
 #pragma once
 
 #include <array>
@@ -13,14 +12,14 @@
 
 namespace roformer {
 
-// What the number of a signal is added to, as shells count a program that one ended.
+// The exit code of a program that a signal ended is this plus the signal's number, as in shells.
 inline constexpr int kSignalExit = 128;
 
-// Handles these signals while it lives. What was installed before comes back after; inside another
-// one it changes nothing.
+// Handles these signals while it lives, then restores the previous handlers. Inside another
+// StopSignals it changes nothing.
 class StopSignals {
  public:
-  // `what`, a literal, is what the first signal is told will happen.
+  // `what`, a literal, is printed at the first signal.
   explicit StopSignals(std::string_view what = "saving and leaving after this step or micro-batch");
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
@@ -35,12 +34,11 @@ class StopSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Thrown out of a validation that somebody does not want to wait for. It is made anew where the
-// training goes on.
+// Thrown out of a validation that a signal stops. The resumed training makes it again.
 struct ValidationStopped {};
 
-// For a loop over what is validated: throws ValidationStopped once a signal has asked to stop.
-// Several processes end their validation together, and go on.
+// Called in a validation's loop: throws ValidationStopped once a signal has asked to stop. With
+// several processes it does not, so that they end the validation together.
 void stop_validation_if_asked(const Processes& processes);
 
 }  // namespace roformer

@@ -3,21 +3,22 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-
-#include "training/gradient_buckets.h"
+#include <limits>
+#include <utility>
 
 namespace roformer {
 namespace {
 
-// The losses of all micro-batches in the order of their numbers, and the other sums.
+// Adds the losses of all micro-batches in the order of their numbers, and the other sums.
 class LossSums {
  public:
   void add(const at::Tensor& loss) { losses_.push_back(loss); }
 
-  // That a step is given up goes with the numbers that are sent anyway, so that asking costs
-  // nothing. False where one of the processes misses micro-batches.
+  // Returns false where one of the processes misses micro-batches because it gives the step up.
+  // This is sent with the other numbers, so that it costs nothing.
   bool finish(Processes& processes, StepSums& sums, std::int64_t missing) {
     std::vector<double> own{static_cast<double>(missing), static_cast<double>(sums.targets),
                             static_cast<double>(sums.tokens)};
@@ -34,7 +35,7 @@ class LossSums {
       sums.targets += static_cast<std::int64_t>(row[1]);
       sums.tokens += static_cast<std::int64_t>(row[2]);
     }
-    // In the type of the losses, as one process adds them.
+    // In the type of the losses, as in one process.
     at::Tensor total;
     for (std::size_t i = 0; i < losses_.size(); ++i) {
       for (const auto& row : rows) {
@@ -51,8 +52,8 @@ class LossSums {
   std::vector<at::Tensor> losses_;  // of this process's micro-batches
 };
 
-// Gradients of a process are added as they come, then those of the processes: fewest bytes, and on
-// their way while the last backward pass goes on.
+// Adds the gradients of a process as they come, then those of the processes: the fewest bytes, sent
+// during the last backward pass.
 class FastReduction : public StepReduction {
  public:
   FastReduction(Processes& processes, const ParameterStore& parameters, std::int64_t bucket)
@@ -64,7 +65,7 @@ class FastReduction : public StepReduction {
     processes_.alive();
   }
   bool finish(StepSums& sums, ParameterStore&, std::int64_t missing) override {
-    if (missing > 0) buckets_.watch();  // the others send all buckets, and wait for these
+    if (missing > 0) buckets_.watch();  // the others send all buckets and wait for these
     buckets_.begin_rest();
     const bool whole = losses_.finish(processes_, sums, missing);
     buckets_.wait();
@@ -77,7 +78,7 @@ class FastReduction : public StepReduction {
   LossSums losses_;
 };
 
-// The same for an optimiser in parts: each process gets the sum of its part alone.
+// The same for an optimiser in parts: each process gets only the sum of its part.
 class PartReduction : public StepReduction {
  public:
   PartReduction(Processes& processes, const ParameterStore& parameters)
@@ -98,8 +99,8 @@ class PartReduction : public StepReduction {
   LossSums losses_;
 };
 
-// The gradient of every micro-batch is added on its own, in the order of their numbers, whoever
-// computed it: the same bits for any number of processes.
+// Adds the gradient of every micro-batch separately, in the order of their numbers, whichever
+// process computed it: the same bits for any number of processes.
 class DeterministicReduction : public StepReduction {
  public:
   DeterministicReduction(Processes& processes, const ParameterStore& parameters, bool in_parts)
@@ -116,7 +117,7 @@ class DeterministicReduction : public StepReduction {
 
   bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) override {
     const at::Tensor& gradients = parameters.flat_gradients();
-    // The others send the gradient of every micro-batch until they hear of the end, too.
+    // The others still send the gradient of every micro-batch.
     for (std::int64_t i = 0; i < missing && !processes_.alone(); ++i) {
       parts_.sum_own(processes_, gradients, total_);
     }
@@ -159,6 +160,89 @@ std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
   const std::int64_t bucket =
       settings.bucket > 0 ? settings.bucket : bucket_size(parameters.flat_gradients().numel());
   return std::make_unique<FastReduction>(processes, parameters, bucket);
+}
+
+// Called when a parameter's gradient of a backward pass is in the flat buffer.
+class GradientBuckets::Hook : public torch::autograd::PostAccumulateGradHook {
+ public:
+  Hook(GradientBuckets& owner, std::vector<std::size_t> buckets)
+      : owner_(owner), buckets_(std::move(buckets)) {}
+  void operator()(const at::Tensor&) override { owner_.written(buckets_); }
+
+ private:
+  GradientBuckets& owner_;
+  std::vector<std::size_t> buckets_;  // that the parameter lies in
+};
+
+GradientBuckets::GradientBuckets(Processes& processes, const ParameterStore& parameters,
+                                 std::int64_t size)
+    : processes_(processes) {
+  const at::Tensor& gradients = parameters.flat_gradients();
+  struct Block {
+    std::int64_t begin;
+    int depth;
+  };
+  std::vector<Block> blocks;
+  for (std::int64_t begin = 0; begin < gradients.numel(); begin += size) {
+    Block block{.begin = begin, .depth = std::numeric_limits<int>::max()};
+    for (const ParameterRange& range : parameters.ranges()) {
+      const bool inside = range.begin < begin + size && range.end > begin;
+      if (inside) block.depth = std::min(block.depth, range.depth);
+    }
+    blocks.push_back(block);
+  }
+  std::ranges::stable_sort(blocks, std::ranges::greater(), &Block::depth);
+  for (const Block& block : blocks) {
+    const std::int64_t count = std::min(size, gradients.numel() - block.begin);
+    buckets_.push_back({.values = gradients.narrow(0, block.begin, count), .depth = block.depth});
+  }
+  for (const Parameter& parameter : parameters.all()) {
+    if (!parameter.trained) continue;
+    const std::int64_t begin = parameter.value.grad().storage_offset();
+    const std::int64_t end = begin + parameter.value.numel();
+    std::vector<std::size_t> touched;
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      const std::int64_t first = buckets_[i].values.storage_offset();
+      if (begin < first + buckets_[i].values.numel() && end > first) touched.push_back(i);
+    }
+    for (const std::size_t bucket : touched) ++buckets_[bucket].parameters;
+    torch::autograd::impl::set_post_acc_grad_hooks(
+        parameter.value, std::make_unique<Hook>(*this, std::move(touched)));
+    watched_.push_back(parameter.value);
+  }
+}
+
+GradientBuckets::~GradientBuckets() {
+  for (const at::Tensor& value : watched_) {
+    torch::autograd::impl::set_post_acc_grad_hooks(value, nullptr);
+  }
+}
+
+void GradientBuckets::watch() {
+  for (Bucket& bucket : buckets_) bucket.missing = bucket.parameters;
+  begun_ = 0;
+  watching_ = true;
+}
+
+void GradientBuckets::written(const std::vector<std::size_t>& buckets) {
+  if (!watching_) return;
+  for (const std::size_t bucket : buckets) --buckets_[bucket].missing;
+  while (begun_ < buckets_.size() && buckets_[begun_].missing == 0) begin_next();
+}
+
+void GradientBuckets::begin_next() {
+  pending_.push_back(processes_.begin_sum(buckets_[begun_].values));
+  ++begun_;
+}
+
+void GradientBuckets::begin_rest() {
+  while (begun_ < buckets_.size()) begin_next();
+  watching_ = false;
+}
+
+void GradientBuckets::wait() {
+  for (const auto& bucket : pending_) bucket->wait();
+  pending_.clear();
 }
 
 }  // namespace roformer

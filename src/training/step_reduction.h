@@ -1,5 +1,5 @@
-// How several processes make one step of what each has computed: sums and gradients become those of
-// all. After it every process holds the same numbers, bit by bit.
+// Combines the sums and gradients of several processes into one step. Afterwards every process
+// holds the same numbers, bit by bit.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@
 
 namespace roformer {
 
-// What a step's micro-batches come to. The gradient of the sum of losses is the store's flat one.
+// Sums over a step's micro-batches. The gradient of the summed loss is the store's flat gradient.
 struct StepSums {
   at::Tensor loss;  // [] on the parameters' device, without a graph
   std::int64_t targets = 0;
@@ -27,13 +27,13 @@ class StepReduction {
   virtual ~StepReduction() = default;
   // Before this process's last backward pass of the step.
   virtual void begin_last() {}
-  // After the backward pass of each micro-batch, whose loss [] this is; the flat gradient holds
-  // what was added to it since the last call.
+  // After the backward pass of each micro-batch, with its loss []. The flat gradient holds what was
+  // added since the last call.
   virtual void add_micro_batch(const at::Tensor& loss, ParameterStore& parameters) = 0;
-  // After the last one: the sums become those of all processes, and so does the flat gradient, or
-  // this process's part of it where the optimiser is in parts (the rest is then undefined).
-  // `missing`: micro-batches that this process has left out because the step is given up. Returns
-  // false where any process left one out: sums and gradient are then undefined.
+  // After the last micro-batch: sums and flat gradient become those over all processes. Where the
+  // optimiser is in parts, only this process's part of the gradient is defined. `missing`:
+  // micro-batches that this process left out because the step is given up. Returns false where any
+  // process left one out; sums and gradient are then undefined.
   virtual bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) = 0;
 };
 
@@ -43,14 +43,50 @@ struct ReductionSettings {
   std::int64_t bucket = 0;  // numbers of the gradient in one call to the others; 0: bucket_size()
 };
 
-// For a gradient of `count` numbers: an eighth of it, so that most of it is under way while the
-// backward pass goes on, but enough to fill a connection (1 MiB) and no more than that needs
-// (16 MiB).
+// For a gradient of `count` numbers: an eighth of it, so that most of it is sent during the
+// backward pass, but at least 1 MiB and at most 16 MiB, which fill a connection.
 std::int64_t bucket_size(std::int64_t count);
 
-// Nothing where there is nothing to do: for one process in the fast order.
+// Null for one process in the fast order, which has nothing to combine.
 std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
                                                    const ParameterStore& parameters,
                                                    const ReductionSettings& settings);
+
+// The sum of the flat gradient over several processes, in buckets. A bucket is sent as soon as the
+// backward pass has written all of it, which hooks of the parameters tell; the pass goes on
+// meanwhile. All processes send the buckets in the order of the layers from the last to the first.
+class GradientBuckets {
+ public:
+  // `size`: numbers of a bucket. All must outlive it.
+  GradientBuckets(Processes& processes, const ParameterStore& parameters, std::int64_t size);
+  ~GradientBuckets();
+  GradientBuckets(const GradientBuckets&) = delete;
+  GradientBuckets& operator=(const GradientBuckets&) = delete;
+
+  // The backward pass that follows is the step's last one in this process.
+  void watch();
+  // After the pass: sends the remaining buckets. After wait() every process's gradient is the sum.
+  void begin_rest();
+  void wait();
+
+ private:
+  class Hook;
+  struct Bucket {
+    at::Tensor values;            // [at most size], of the flat gradient
+    int depth = 0;                // of its first layer
+    std::int64_t parameters = 0;  // with numbers in it
+    std::int64_t missing = 0;     // parameters that the watched pass has not reached yet
+  };
+
+  Processes& processes_;
+  std::vector<Bucket> buckets_;      // in the order in which they are sent
+  std::vector<at::Tensor> watched_;  // parameters with a hook
+  std::size_t begun_ = 0;            // buckets sent so far
+  bool watching_ = false;
+  std::vector<std::unique_ptr<PendingExchange>> pending_;
+
+  void begin_next();
+  void written(const std::vector<std::size_t>& buckets);
+};
 
 }  // namespace roformer

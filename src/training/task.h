@@ -1,7 +1,7 @@
-// What a training step and the trainer ask of a task. They know steps, gradients and checkpoints;
-// the task knows its data, model, loss and metrics. A batch is a function of its number, so that
-// who trains decides which batches are made, where and when: ahead on other threads, by one
-// process or by several, again after a resumption.
+// The interface between training and tasks. The trainer knows steps, gradients and checkpoints; the
+// task knows its data, model, loss and metrics. A batch is a pure function of its number, so that
+// the trainer decides which batches are made, where and when: ahead on other threads, by one
+// process or several, again when a run is resumed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,9 +14,26 @@
 #include "base/inner_path.h"
 #include "tensor/parameters.h"
 #include "training/distributed/processes.h"
-#include "training/validation.h"
+#include "training/training_state.h"
 
 namespace roformer {
+
+// The micro-batches that a process takes. All processes together take the batches 0, 1, 2, …
+// without a gap: of n processes, the one of rank r takes r, r + n, r + 2n, …
+struct BatchNumbers {
+  std::int64_t accumulation = 1;  // micro-batches of this process in a step
+  std::int64_t rank = 0;
+  std::int64_t processes = 1;
+
+  // Micro-batches of a step, over all processes.
+  std::int64_t per_step() const { return accumulation * processes; }
+  // The index of this process's i-th micro-batch of a step among those of all processes.
+  std::int64_t index_in_step(std::int64_t i) const { return i * processes + rank; }
+  // The number of this process's i-th micro-batch, counted from the step that begins with `first`.
+  std::int64_t number(std::int64_t first, std::int64_t i) const {
+    return first + i * processes + rank;
+  }
+};
 
 // One micro-batch, in the memory of the host. The task derives its own.
 struct TrainingBatch {
@@ -24,33 +41,34 @@ struct TrainingBatch {
   std::int64_t target_count = 0;  // targets that the loss is summed over
   std::int64_t tokens = 0;        // that the model reads
 
-  // For a pass that is recorded once and repeated with other batches (pass_graphs.h). Batches of
-  // equal sizes differ in the numbers of their tensors alone; none: it cannot be recorded.
+  // For passes that are recorded once and repeated with other batches (pass_graphs.h): batches of
+  // equal sizes differ only in the values of their tensors. Empty: cannot be recorded.
   virtual std::vector<std::int64_t> sizes() const { return {}; }
   virtual std::vector<at::Tensor> tensors() const { return {}; }
-  // A copy with tensors of its own there, in which other batches' numbers can be put.
+  // A copy on the device whose tensors can take the values of other batches.
   virtual std::unique_ptr<TrainingBatch> copied_to(at::Device) const { return nullptr; }
 };
 
-// Randomness inside a forward pass (dropout) is a function of this key; not training: no dropout.
+// Random numbers inside a forward pass (dropout) are a function of this key. No dropout outside
+// training.
 struct ForwardMode {
   bool training = false;
-  std::uint64_t key = 0;  // of (seed, step, micro-batch)
-  std::int64_t step = 0;  // for what stays the same over several steps
+  std::uint64_t key = 0;  // made from seed, step and micro-batch
+  std::int64_t step = 0;  // for choices that last several steps
 };
 
-// What is minimised: batches by their number, and the loss of one.
+// What is minimised: batches by number, and the loss of a batch.
 class TrainingObjective {
  public:
   virtual ~TrainingObjective() = default;
 
   virtual ParameterStore& parameters() = 0;
-  // Micro-batch `number` >= 0 of training without end. The same number gives the same batch,
-  // whatever was made before; called from several threads at once, so nothing waits for a device.
+  // Micro-batch `number` >= 0 of an endless training. The same number always gives the same batch.
+  // Called from several threads at once, so it must not wait for a device.
   virtual std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const = 0;
   // Sum of the loss over the batch's targets, a scalar on the parameters' device with its graph.
   virtual at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) = 0;
-  // Whether that does the same work for all batches of equal sizes, in any step.
+  // Whether loss_sum does the same work for all batches of equal sizes, in every step.
   virtual bool repeats_its_work() const { return false; }
 };
 
@@ -58,8 +76,7 @@ class TrainingTask : public TrainingObjective {
  public:
   // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
-  // Of a training in stages: micro-batch `number` of a stage, as make_batch, and how many make one
-  // epoch there. A task that knows no stages has one.
+  // The same two for a stage of a training in stages. A task without stages ignores the stage.
   virtual std::unique_ptr<TrainingBatch> make_batch_of([[maybe_unused]] std::int64_t stage,
                                                        std::int64_t number) const {
     return make_batch(number);
@@ -67,11 +84,11 @@ class TrainingTask : public TrainingObjective {
   virtual double batches_per_epoch_of([[maybe_unused]] std::int64_t stage) const {
     return batches_per_epoch();
   }
-  // Average real tokens of one micro-batch, for periods in tokens.
+  // Average tokens of one micro-batch without padding, for periods in tokens.
   virtual double tokens_per_batch() const = 0;
-  // The batches of the validation split are shared out; the result is the same everywhere.
+  // The processes share the batches of the validation split; all get the same result.
   virtual Figures validate(Processes& processes) = 0;
-  // Writes what a run and each checkpoint must hold beside the weights (the tokenizer).
+  // Writes what a run and each checkpoint need besides the weights (the tokenizer).
   virtual void save_assets(const InnerPath& folder) const = 0;
 };
 

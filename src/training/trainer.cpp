@@ -14,20 +14,18 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "config/task_facts.h"
 #include "metrics/statistics.h"
 #include "tensor/finite_check.h"
 #include "training/checkpoint.h"
-#include "training/divergence.h"
 #include "training/optimizer.h"
 #include "training/resumption.h"
 #include "training/schedule.h"
 #include "training/signals.h"
-#include "training/stage_plan.h"
 #include "training/step_account.h"
 #include "training/step_reduction.h"
 #include "training/training_log.h"
 #include "training/training_step.h"
-#include "training/validations.h"
 #include "training/weight_average.h"
 
 namespace roformer {
@@ -72,25 +70,21 @@ BatchNumbers batch_numbers(const TrainerSetup& setup, const Processes& processes
   return numbers;
 }
 
-AdamW make_optimizer(ParameterStore& parameters, const TrainingSettings& settings,
-                     Processes& processes) {
-  const AdamWOptions options{.beta1 = settings.beta1,
-                             .beta2 = settings.beta2,
-                             .epsilon = settings.epsilon,
-                             .weight_decay = settings.weight_decay,
-                             .layer_decay = settings.layer_decay};
-  if (settings.shard_optimizer) return {parameters, options, processes};
-  return {parameters, options};
+AdamWOptions adamw_options(const TrainingSettings& settings) {
+  return {.beta1 = settings.beta1,
+          .beta2 = settings.beta2,
+          .epsilon = settings.epsilon,
+          .weight_decay = settings.weight_decay,
+          .layer_decay = settings.layer_decay};
 }
 
-std::unique_ptr<WeightAverage> make_average(ParameterStore& parameters,
-                                            const TrainingSettings& settings,
-                                            Processes& processes) {
-  if (settings.ema == 0) return nullptr;
-  if (settings.shard_optimizer) {
-    return std::make_unique<WeightAverage>(parameters, settings.ema, processes);
+// Where checkpoints are chosen by the average's figures, so is the best one.
+Ranking ranking_of(const TrainerSetup& setup) {
+  Ranking ranking = setup.ranking;
+  if (setup.settings.ema > 0 && setup.settings.weights == WeightsKind::ema) {
+    ranking.figure = std::string(kAveraged) + ranking.figure;
   }
-  return std::make_unique<WeightAverage>(parameters, settings.ema);
+  return ranking;
 }
 
 class Trainer {
@@ -103,23 +97,20 @@ class Trainer {
         numbers_(batch_numbers(setup, processes_)),
         plan_(settings_, setup.stages, numbers_),
         schedule_(make_schedule(setup.settings, batch_measure(task, numbers_))),
-        optimizer_(make_optimizer(task.parameters(), settings_, processes_)),
+        ranking_(ranking_of(setup)),
+        optimizer_(task.parameters(), adamw_options(settings_), in_parts()),
         reduction_(make_step_reduction(
             processes_, task.parameters(),
             {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
         graphs_(make_pass_graphs(task, settings_, &processes_)),
-        average_(make_average(task.parameters(), settings_, processes_)),
+        average_(settings_.ema == 0 ? nullptr
+                                    : std::make_unique<WeightAverage>(task.parameters(),
+                                                                      settings_.ema, in_parts())),
         state_(begin(setup)),
         last_checked_(state_.consumed),
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         account_(state_, divergence_, [this] { confirm(); }),
-        validations_({.task = task_,
-                      .settings = settings_,
-                      .processes = processes_,
-                      .average = average_.get(),
-                      .ranking = setup.ranking,
-                      .make_room = [this] { clear_line(); }}),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const StagePlan::StageBatch batch_of_stage = plan_.of_batch(numbers_.number(first, i));
           return task_.make_batch_of(batch_of_stage.stage, batch_of_stage.number);
@@ -137,7 +128,7 @@ class Trainer {
     try {
       return train_to_end();
     } catch (const Diverged& problem) {
-      // Whoever reads the folder afterwards knows that the same settings would end there again.
+      // The summary tells later readers that the same settings would end here again.
       TrainingSummary summary = summarize(StopReason::diverged);
       summary.divergence = problem.parts().message;
       try {
@@ -157,27 +148,29 @@ class Trainer {
   BatchNumbers numbers_;
   StagePlan plan_;
   Schedule schedule_;
+  Ranking ranking_;  // of the validations
   AdamW optimizer_;
   std::unique_ptr<StepReduction> reduction_;
-  std::unique_ptr<PassGraphs> graphs_;      // where passes are repeated
+  std::unique_ptr<PassGraphs> graphs_;      // where passes are replayed
   std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
-  // Up to where periods were compared with what is consumed. All that is decided by what is
-  // consumed is decided by this, which is the same in all processes; their clocks are not.
+  // What was consumed when periods were last checked. All decisions use it instead of state_, since
+  // it is the same in all processes; their clocks are not.
   Consumed last_checked_;
-  int stop_signal_ = 0;  // that one of the processes has received
+  int stop_signal_ = 0;  // received by one of the processes
   int steps_since_stop_ = 0;
-  bool gave_up_step_ = false;  // was stopped in a step, whose batches are not made again
+  bool gave_up_step_ = false;  // stopped inside a step, whose batches are not made again
   double done_at_start_;
-  std::optional<TrainingLog> log_;  // of the first process
+  std::optional<TrainingLog> log_;  // in the first process
   DivergenceWatch divergence_;
   StepAccount account_;
-  Validations validations_;
   std::int64_t saved_step_ = -1;
   bool save_owed_ = false;  // a checkpoint is due
   bool stopped_in_validation_ = false;
   Stopwatch session_;
-  Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // the last: its threads use the others
+  Prefetcher<std::unique_ptr<TrainingBatch>> loader_;  // last: its threads use the others
+
+  Processes* in_parts() { return settings_.shard_optimizer ? &processes_ : nullptr; }
 
   TrainingState begin(const TrainerSetup& setup) {
     return resume({.run = run_,
@@ -201,23 +194,29 @@ class Trainer {
     bool changed = saved_step_ != state_.consumed.steps;
     if (*reason == StopReason::finished) changed = finish() || changed;
     if (stopped_in_validation_) reason = StopReason::signal;
-    const Consumed& consumed = state_.consumed;
-    if (*reason == StopReason::finished && state_.skipped_steps > 0 &&
-        state_.skipped_steps == consumed.steps) {
-      divergence_.diverged(
-          fmt::format("none of the {} steps was finite", format_count(consumed.steps)));
-    }
-    if (*reason != StopReason::signal && !is_sound()) {
-      divergence_.diverged(
-          fmt::format("the validation after step {} is not finite", format_count(consumed.steps)));
-    }
-    if (*reason == StopReason::finished) confirm();  // one of no steps, too
+    refuse_unsound_end(*reason);
+    if (*reason == StopReason::finished) confirm();  // also after no steps
     if (changed) save();
-    const TrainingSummary summary = summarize(*reason);
+    return leave(*reason);
+  }
+
+  void refuse_unsound_end(StopReason reason) const {
+    const std::string steps = format_count(state_.consumed.steps);
+    if (reason == StopReason::finished && state_.skipped_steps > 0 &&
+        state_.skipped_steps == state_.consumed.steps) {
+      divergence_.diverged(fmt::format("none of the {} steps was finite", steps));
+    }
+    if (reason != StopReason::signal && !is_sound()) {
+      divergence_.diverged(fmt::format("the validation after step {} is not finite", steps));
+    }
+  }
+
+  TrainingSummary leave(StopReason reason) {
+    TrainingSummary summary = summarize(reason);
     if (!processes_.first()) return summary;
     log_->clear();
     write_checksummed_json(run_.summary(), to_json(summary));
-    if (*reason != StopReason::signal && settings_.keep_last == 0) {
+    if (reason != StopReason::signal && settings_.keep_last == 0) {
       prune_checkpoints(run_.checkpoints(),
                         {.last = 0, .best = settings_.keep_best, .ended = true});
     }
@@ -230,7 +229,7 @@ class Trainer {
   }
 
   std::optional<StopReason> stop_reason() const {
-    // Not at a step that could do nothing with the weights: those are not saved.
+    // Not after a bad step, whose weights are not saved.
     constexpr int kMostWaits = 3;
     if (stop_signal_ != 0 &&
         (gave_up_step_ || state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
@@ -243,8 +242,8 @@ class Trainer {
     return std::nullopt;
   }
 
-  // Share of the training that a step is. Of one in minutes that of the steps so far, and none
-  // before the first: a warm-up begins at its beginning.
+  // The share of the training that one step is. For a length in minutes, the mean of the steps so
+  // far, and 0 before the first, so that a warm-up starts at its beginning.
   double share_of_step() const {
     if (settings_.steps.unit != Period::Unit::minutes) {
       return 1 / std::max(steps_in(settings_.steps, batch_measure(task_, numbers_)), 1.0);
@@ -257,14 +256,14 @@ class Trainer {
            learning_rate_share(schedule_, {.done = done(), .step = share_of_step()});
   }
 
-  // Reading a number waits for a GPU: not more often than someone looks.
+  // Reading a number waits for the GPU, so it is done only when something shows it.
   bool settles_now() const {
     return task_.parameters().flat_values().is_cpu() || (log_ && log_->live_due()) ||
            account_.is_full() || StopSignals::received() != 0;
   }
 
-  // What every process has to know alike before it decides anything: the clock of the first, and
-  // whether somebody was asked to stop.
+  // Shares what all decisions depend on: the clock of the first process, and whether any process
+  // was asked to stop.
   void agree() {
     stop_signal_ = StopSignals::received();
     if (processes_.alone()) return;
@@ -281,13 +280,13 @@ class Trainer {
 
   void train_one_step() {
     Stopwatch watch;
-    if (!compute_step()) {  // stopped in it: the training is where it was before
+    if (!compute_step()) {  // stopped inside it: the training is where it was before
       account_.settle();
       agree();
       return;
     }
     if (settles_now()) account_.settle();
-    // Periods in minutes, too, are compared with what this step has taken.
+    // Periods in minutes include this step.
     count_time(watch.lap());
     agree();
     steps_since_stop_ += stop_signal_ != 0;
@@ -304,22 +303,22 @@ class Trainer {
     if (stage_done && graphs_) graphs_->forget();
     if (log_due) write_window();
     if (log_ && log_->live_due()) log_->live(with_progress(account_.last_step()));
-    // The end is validated and saved by itself; after a signal the validation waits for the
-    // resumption.
+    // train_to_end() validates and saves the end. After a signal, the validation waits until the
+    // training is resumed.
     if (stop_reason() || stop_signal_ != 0) return;
     if (state_.validation_due) save_owed_ |= validate();
     if (save_owed_) save();
   }
 
-  // False for weights that the last step or, after it, the validation could do nothing with. They
-  // are not saved: the checkpoint before them is the last good one.
+  // False where the last step, or the validation after it, was not finite. Such weights are not
+  // saved: the checkpoint before them is the last good one.
   bool is_sound() const {
     const ValidationRecord* const validation = state_.current();
     return validation != nullptr ? validation->counts() : state_.skipped_in_row == 0;
   }
 
-  // What every training leaves that was as long as it should be. Returns whether there was anything
-  // left to do.
+  // Writes the last window and validates, where the last step has not done so. Returns whether
+  // anything was left to do.
   bool finish() {
     account_.settle();
     const bool logs = state_.window.steps > 0, validates = state_.current() == nullptr;
@@ -328,14 +327,14 @@ class Trainer {
     return logs || validates;
   }
 
-  // Looked at between two micro-batches: a step may take very long. Not where the weights are those
-  // of a bad step, which would not be saved.
+  // Asked between two micro-batches, since a step may take very long. Never after a bad step, whose
+  // weights would not be saved.
   bool stops_in_step() const {
     return stop_signal_ == 0 && state_.skipped_in_row == 0 &&
            processes_.stops(StopSignals::received() != 0);
   }
 
-  // False where the step was stopped: nothing of it is left.
+  // Returns false where the step was stopped; nothing has changed then.
   bool compute_step() {
     const std::int64_t step = state_.consumed.steps;
     const double rate = learning_rate();
@@ -374,12 +373,12 @@ class Trainer {
     return true;
   }
 
-  // Before other words appear on the terminal.
+  // Called before other text is printed to the terminal.
   void clear_line() {
     if (log_) log_->clear();
   }
 
-  // Weights that are not finite never come back: they are neither validated nor saved.
+  // Weights that are not finite never recover, so they are neither validated nor saved.
   void require_finite() {
     account_.settle();
     if (optimizer_.is_finite()) return;
@@ -400,22 +399,44 @@ class Trainer {
     return report;
   }
 
-  // Returns whether the result is one of the best, whose checkpoints are kept. One that a signal
-  // stops is made first where the training goes on.
+  // Validates the weights and, with training.ema, their average.
+  Figures validation_figures() {
+    Figures figures = task_.validate(processes_);
+    if (!average_) return figures;
+    clear_line();
+    log::info("the same of the weights' moving average:");
+    const WeightAverage::Loan loan(*average_);
+    for (const auto& [name, value] : task_.validate(processes_)) {
+      figures[std::string(kAveraged) + name] = value;
+    }
+    return figures;
+  }
+
+  // Validates and records the result. Returns whether it is one of the best, whose checkpoints are
+  // kept. A validation that a signal stops is made when the training is resumed.
   bool validate() {
     require_finite();
+    ValidationRecord record{
+        .step = state_.consumed.steps, .minutes = state_.consumed.minutes, .ranking = ranking_};
     try {
-      const Validations::Outcome outcome = validations_.make(state_);
-      if (log_) log_->validation(state_.validations.back(), outcome.is_best);
-      return outcome.is_kept;
+      record.figures = validation_figures();
     } catch (const ValidationStopped&) {
       state_.validation_due = stopped_in_validation_ = true;
       stop_signal_ = StopSignals::received();
       return false;
     }
+    ROFORMER_ASSERT(record.figures.contains(ranking_.figure));
+    const auto better = std::ranges::count_if(
+        state_.validations, [&](const auto& other) { return !is_better(record, other); });
+    const bool is_best = record.counts() && better == 0;
+    state_.without_improvement = is_best ? 0 : state_.without_improvement + 1;
+    state_.validations.push_back(record);
+    state_.validation_due = false;
+    if (log_) log_->validation(record, is_best);
+    return record.counts() && better < settings_.keep_best;
   }
 
-  // Removing a run that was overwritten may take long.
+  // Removing an overwritten run may take long.
   void confirm() {
     std::shared_ptr<void> busy;
     if (!run_.is_confirmed()) busy = processes_.busy();
@@ -424,7 +445,7 @@ class Trainer {
 
   void save() {
     require_finite();
-    if (!is_sound()) {  // the next good step is saved instead
+    if (!is_sound()) {  // save_owed_ stays: the next good step is saved instead
       clear_line();
       log::warn("nothing is saved at step {}, which was not finite",
                 format_count(state_.consumed.steps));
@@ -441,8 +462,7 @@ class Trainer {
     save_checkpoint(run_.checkpoints(), {task_.parameters(), moments, average}, state_,
                     [&](const InnerPath& folder) {
                       task_.save_assets(folder);
-                      std::error_code error;
-                      if (fs::exists(run_.config().path(), error)) {
+                      if (is_present(run_.config().path())) {
                         write_file_atomically(folder / "config.yaml",
                                               read_file(run_.config(), kLargestDescription));
                       }
@@ -468,7 +488,7 @@ class Trainer {
 }  // namespace
 
 TrainingSummary train(TrainingTask& task, const TrainerSetup& setup) {
-  // Before anything is made of them, an average say.
+  // Before anything is derived from them, for instance an average.
   if (setup.processes != nullptr) share_weights(task.parameters(), *setup.processes);
   return Trainer(task, setup).run();
 }

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/log.h"
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 namespace roformer {
 namespace {
 
-// What is looked for first comes first: a narrow terminal has no room for the last.
+// The most important parts first: a narrow terminal has no room for the last.
 std::vector<std::string> parts_of(const StepReport& report) {
   const std::string left =
       report.seconds_left < 0 ? "" : ", " + format_duration(report.seconds_left) + " left";

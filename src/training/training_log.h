@@ -1,5 +1,5 @@
-// What a training says while it runs: a live line on a terminal, a plain line now and then
-// elsewhere, and in either case metrics.jsonl and TensorBoard events.
+// The output of a running training: a live line on a terminal, a plain line now and then elsewhere,
+// and in both cases metrics.jsonl and TensorBoard events.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,17 @@ namespace roformer {
 struct StepReport {
   std::int64_t step = 0;
   double done = 0;           // share of the training, in [0, 1]
-  double seconds_left = -1;  // negative: not known yet
+  double seconds_left = -1;  // negative: unknown
   double loss = 0;           // mean over the targets
   double learning_rate = 0;
   double gradient_norm = 0;
-  double tokens_per_second = 0;  // real ones
+  double tokens_per_second = 0;  // without padding
   std::int64_t stage = 0;        // from 1; 0: the training has none
 };
 
 class TrainingLog {
  public:
-  // Cuts metrics and events back to `step`, where a resumed run goes on.
+  // Cuts metrics and events back to `step`, from which a resumed run trains.
   TrainingLog(const RunDirectory& run, std::int64_t step);
 
   // True when the live line should be shown now.
@@ -36,8 +36,7 @@ class TrainingLog {
   // A line of metrics for the window, which ends with this step.
   void window(const StepReport& report, const TrainingState& state);
   void validation(const ValidationRecord& record, bool best);
-  // Brings all lines to the disk: a checkpoint that counts them must not be ahead of them, whatever
-  // is killed or loses its power.
+  // Syncs all lines to the disk, before a checkpoint that counts on them is written.
   void sync() {
     metrics_.sync();
     events_.sync();

@@ -1,13 +1,25 @@
 #include "training/training_state.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/checksummed_json.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "report/json_lines.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::json;
@@ -36,6 +48,47 @@ MetricsWindow window_from_json(const JsonFields& fields) {
           .seconds = fields.amount("seconds"),
           .loader_seconds = fields.amount("loader_seconds")};
 }
+
+constexpr std::string_view kFigure = "validation_";  // before its name in metrics.jsonl
+
+std::vector<ValidationRecord> stored(const std::vector<ValidationRecord>& all) {
+  if (all.size() <= 2 * kStoredValidations) return all;
+  std::vector<std::size_t> ranked(all.size());
+  std::iota(ranked.begin(), ranked.end(), std::size_t{0});
+  std::ranges::stable_sort(ranked,
+                           [&](std::size_t a, std::size_t b) { return is_better(all[a], all[b]); });
+  std::vector<std::size_t> kept(ranked.begin(), ranked.begin() + kStoredValidations);
+  for (std::size_t i = all.size() - kStoredValidations; i < all.size(); ++i) kept.push_back(i);
+  std::ranges::sort(kept);
+  const auto twice = std::ranges::unique(kept);
+  kept.erase(twice.begin(), twice.end());
+  std::vector<ValidationRecord> records;
+  for (const std::size_t i : kept) records.push_back(all[i]);
+  return records;
+}
+
+// Ranked by the same figure as the run's other validations.
+ValidationRecord record_of(const nlohmann::json& line, const std::string& file,
+                           const Ranking& ranking) {
+  const JsonFields fields(line, file);
+  ValidationRecord record{
+      .step = fields.count("step"), .minutes = fields.amount("minutes"), .ranking = ranking};
+  for (const std::string& name : fields.names()) {
+    if (name.starts_with(kFigure))
+      record.figures[name.substr(kFigure.size())] = fields.number(name);
+  }
+  return record;
+}
+
+using nlohmann::json;
+
+constexpr const char* kSummaryFormat = "roformer training summary";
+constexpr int kSummaryVersion = 1;
+constexpr std::array<std::pair<StopReason, const char*>, 4> kReasons = {
+    {{StopReason::finished, "finished"},
+     {StopReason::patience, "patience"},
+     {StopReason::signal, "signal"},
+     {StopReason::diverged, "diverged"}}};
 
 }  // namespace
 
@@ -143,6 +196,110 @@ TrainingState training_state_from_json(const json& document, const std::string& 
 
 TrainingState read_training_state(const std::filesystem::path& file) {
   return training_state_from_json(read_checksummed_json(file), file.string());
+}
+
+std::string describe_figures(const Figures& figures, const std::string& separator) {
+  std::string text;
+  for (const auto& [name, value] : figures) {
+    if (name.ends_with(kStandardError)) continue;
+    text += fmt::format("{}{} {:.4f}", text.empty() ? "" : separator, name, value);
+    const auto error = figures.find(name + kStandardError);
+    if (error != figures.end()) text += fmt::format(" ± {:.4f}", error->second);
+  }
+  return text;
+}
+
+nlohmann::json to_stored_json(const TrainingState& state) {
+  TrainingState shortened = state;
+  shortened.validations = stored(state.validations);
+  shortened.left_out += std::ssize(state.validations) - std::ssize(shortened.validations);
+  return to_json(shortened);
+}
+
+void complete_validations(TrainingState& state, const fs::path& metrics) {
+  if (state.left_out == 0 || state.validations.empty()) return;
+  const auto known = [&](std::int64_t step) {
+    const auto found = std::ranges::find(state.validations, step, &ValidationRecord::step);
+    return found != state.validations.end();
+  };
+  // Lines of later steps belong to steps that are made again.
+  const std::int64_t last = state.validations.back().step;
+  const Ranking ranking = state.validations.back().ranking;
+  std::vector<ValidationRecord> found;
+  if (is_present(metrics)) {
+    for (const nlohmann::json& line : read_json_lines(metrics)) {
+      if (line.value("kind", nlohmann::json()) != "validation") continue;
+      ValidationRecord record = record_of(line, metrics.string(), ranking);
+      const bool again = !found.empty() && found.back().step == record.step;
+      if (record.step > last || again || known(record.step)) continue;
+      if (record.figures.contains(ranking.figure)) found.push_back(std::move(record));
+    }
+  }
+  const std::int64_t missing = state.left_out - std::ssize(found);
+  if (missing > 0) {
+    log::warn("{} does not have {} of the validations so far: the summary will be without them",
+              metrics.string(), format_count(missing));
+  }
+  std::ranges::move(found, std::back_inserter(state.validations));
+  std::ranges::stable_sort(state.validations, {}, &ValidationRecord::step);
+  state.left_out = std::max<std::int64_t>(missing, 0);
+}
+
+json to_json(const TrainingSummary& summary) {
+  json validations = json::array();
+  for (const ValidationRecord& record : summary.validations) {
+    validations.push_back(to_json(record));
+  }
+  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
+                                   [&](const auto& pair) { return pair.first == summary.reason; });
+  json document = {{"format", kSummaryFormat},
+                   {"version", kSummaryVersion},
+                   {"reason", reason->second},
+                   {"signal", summary.signal},
+                   {"steps", summary.consumed.steps},
+                   {"epochs", summary.consumed.epochs},
+                   {"tokens", summary.consumed.tokens},
+                   {"minutes", summary.consumed.minutes},
+                   {"parameters", summary.parameters},
+                   {"skipped_steps", summary.skipped_steps},
+                   {"tokens_per_second", summary.tokens_per_second},
+                   {"peak_memory_bytes", summary.peak_memory_bytes},
+                   {"validations", std::move(validations)}};
+  if (summary.reason == StopReason::diverged) document["divergence"] = summary.divergence;
+  return document;
+}
+
+std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / "summary.json";
+  if (!is_present(path)) return std::nullopt;
+  const std::string file = path.string();
+  const json document = read_checksummed_json(path);
+  if (!document.is_object() || document.value("format", json()) != kSummaryFormat ||
+      document.value("version", json()) != kSummaryVersion) {
+    throw_failure(file, "is not a training summary of version " + std::to_string(kSummaryVersion));
+  }
+  const JsonFields fields(document, file);
+  const std::string text = fields.text("reason");
+  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
+                                   [&](const auto& pair) { return pair.second == text; });
+  if (reason == kReasons.end()) fields.refuse("reason", "finished, patience, signal or diverged");
+  TrainingSummary summary{.reason = reason->first,
+                          .signal = static_cast<int>(fields.count("signal")),
+                          .consumed = {.steps = fields.count("steps"),
+                                       .epochs = fields.amount("epochs"),
+                                       .tokens = fields.count("tokens"),
+                                       .minutes = fields.amount("minutes")},
+                          .parameters = fields.count("parameters"),
+                          .skipped_steps = fields.count("skipped_steps"),
+                          .tokens_per_second = fields.amount("tokens_per_second")};
+  if (fields.has("peak_memory_bytes")) {  // older ones have none
+    summary.peak_memory_bytes = fields.count("peak_memory_bytes");
+  }
+  if (fields.has("divergence")) summary.divergence = fields.text("divergence");
+  for (const JsonFields& record : fields.objects("validations")) {
+    summary.validations.push_back(validation_from_json(record));
+  }
+  return summary;
 }
 
 }  // namespace roformer

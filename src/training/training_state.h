@@ -1,9 +1,11 @@
-// Where a training stands, as state.json of a checkpoint holds it: with the parameters and the
-// optimiser's moments, all that is needed to go on as if nothing had happened.
+// How far a training has come: the state that a checkpoint holds (state.json), its validations, and
+// the summary that a finished training leaves (summary.json). With the parameters and the
+// optimiser's moments, the state is all that resuming needs.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,27 +14,33 @@
 #include "base/fields.h"
 #include "base/period.h"
 #include "config/ranking.h"
-#include "training/validation.h"
 
 namespace roformer {
 
-// One validation and when it was.
+// The named figures of a validation: "loss", "accuracy", ... The standard error of a figure is
+// another figure, whose name ends in kStandardError.
+using Figures = std::map<std::string, double>;
+inline constexpr const char* kStandardError = "_standard_error";
+
+// "accuracy 0.3120  loss 4.7550 ± 0.0123": each figure with its standard error, where it has one.
+std::string describe_figures(const Figures& figures, const std::string& separator);
+
 struct ValidationRecord {
   std::int64_t step = 0;
-  double minutes = 0;  // of training so far, validations not counted
+  double minutes = 0;  // of training so far, without validations
   Figures figures = {};
   Ranking ranking = {};
 
   double ranked() const { return figures.at(ranking.figure); }
-  // A validation whose ranking figure or loss is infinite or not a number is the best of nothing:
-  // an accuracy of such a loss is one of guesses.
+  // False where the ranking figure or the loss is infinite or not a number. Such a validation is
+  // never the best: an accuracy beside such a loss comes from guesses.
   bool counts() const;
 };
 
-// True when a is better than b by the figure that a is ranked by, or by the loss where that is the
-// same, as accuracies of a small set often are; what does not count is better than nothing.
+// True when a is better than b by the figure that a is ranked by or, where that is equal (often in
+// small sets), by the loss. A validation that does not count is worse than one that counts.
 bool is_better(const ValidationRecord& a, const ValidationRecord& b);
-// The first of the best of those that count, or null.
+// The first of the best that count, or null.
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations);
 
 // Sums since the last line of metrics.
@@ -44,22 +52,22 @@ struct MetricsWindow {
   std::int64_t steps = 0;
   std::int64_t skipped = 0;
   double seconds = 0;
-  double loader_seconds = 0;  // of which waiting for data
+  double loader_seconds = 0;  // the part of `seconds` spent waiting for data
 };
 
 struct TrainingState {
   std::uint64_t seed = 0;
   Consumed consumed = {};
   std::int64_t optimizer_updates = 0;
-  std::int64_t skipped_steps = 0;        // non-finite ones so far
-  std::int64_t skipped_in_row = 0;       // up to now
+  std::int64_t skipped_steps = 0;        // non-finite steps so far
+  std::int64_t skipped_in_row = 0;       // the latest ones in a row
   std::int64_t without_improvement = 0;  // validations since the best
-  bool validation_due = false;           // was stopped between a step and its validation
+  bool validation_due = false;           // stopped between a step and its validation
   MetricsWindow window = {};
   std::vector<ValidationRecord> validations = {};
-  std::int64_t left_out = 0;  // validations that a checkpoint does not hold (stored_state.h)
+  std::int64_t left_out = 0;                   // validations that a checkpoint does not hold
   std::vector<double> tokens_per_second = {};  // of the last windows
-  std::int64_t next_batch = 0;                 // number of the micro-batch that comes next
+  std::int64_t next_batch = 0;                 // number of the next micro-batch
 
   // The best validation so far, or null.
   const ValidationRecord* best() const { return best_of(validations); }
@@ -70,11 +78,44 @@ struct TrainingState {
 nlohmann::json to_json(const TrainingState& state);
 // Checks every field; throws Error (failure, location `file`).
 TrainingState training_state_from_json(const nlohmann::json& document, const std::string& file);
-
-nlohmann::json to_json(const ValidationRecord& record);
-ValidationRecord validation_from_json(const JsonFields& fields);
-
 // Reads and checks a state.json.
 TrainingState read_training_state(const std::filesystem::path& file);
+
+// A long training has thousands of validations. state.json keeps this many of the best and of the
+// last, which decide what is saved and when to stop. All are in the run's metrics.jsonl.
+inline constexpr std::size_t kStoredValidations = 32;
+// The JSON of state.json, with those validations only.
+nlohmann::json to_stored_json(const TrainingState& state);
+// Reads the validations that a checkpoint leaves out from metrics.jsonl. Where some are missing, a
+// warning says how many.
+void complete_validations(TrainingState& state, const std::filesystem::path& metrics);
+
+enum class StopReason {
+  finished,  // training.steps is reached
+  patience,  // validations stopped improving
+  signal,    // one of StopSignals; it can be resumed
+  diverged,  // it can be resumed with other settings
+};
+
+struct TrainingSummary {
+  StopReason reason = StopReason::finished;
+  int signal = 0;               // the one that stopped it
+  std::string divergence = {};  // the sign of divergence that ended it
+  Consumed consumed = {};       // from the beginning, over all resumptions
+  std::int64_t parameters = 0;  // numbers in the model
+  std::int64_t skipped_steps = 0;
+  double tokens_per_second = 0;        // without padding, median over the lines of metrics
+  std::int64_t peak_memory_bytes = 0;  // host memory of the process since its start; 0: unknown
+  std::vector<ValidationRecord> validations = {};  // by rising step; the last is the final one
+
+  // The best of the validations, or null.
+  const ValidationRecord* best() const { return best_of(validations); }
+};
+
+nlohmann::json to_json(const TrainingSummary& summary);
+
+// Reads RUN/summary.json; nothing where the training has not ended. Throws Error (failure) for a
+// file that is not whole.
+std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run);
 
 }  // namespace roformer

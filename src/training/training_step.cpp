@@ -13,7 +13,7 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, co
                               const StepSettings& settings, StepReduction* reduction) {
   const std::int64_t count = settings.numbers.accumulation;
   StepSums sums;
-  std::int64_t missing = 0;  // micro-batches that are not computed any more
+  std::int64_t missing = 0;  // micro-batches that are not computed
   for (std::int64_t i = 0; i < count; ++i) {
     if (i > 0 && settings.stop && settings.stop()) {
       missing = count - i;
@@ -44,7 +44,7 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, co
     parameters.zero_gradients();
     return {.given_up = true};
   }
-  if (sums.targets == 0) {  // masks may have met no word of a small batch
+  if (sums.targets == 0) {  // a small batch may have no masked word
     parameters.zero_gradients();
     return {.sums = sums,
             .outcome = {.gradient_norm = at::zeros({}, at::kDouble),

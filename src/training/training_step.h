@@ -1,5 +1,5 @@
 // One step of training, the same for the trainer and for every benchmark: forward and backward
-// passes of its micro-batches, what other processes add, clipping and the optimiser's update.
+// passes of its micro-batches, the sum over processes, clipping and the optimiser's update.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "training/batch_numbers.h"
 #include "training/optimizer.h"
 #include "training/pass_graphs.h"
 #include "training/step_reduction.h"
@@ -24,27 +23,27 @@ struct StepSettings {
   double learning_rate = 0;
   double clip = 0;               // largest norm of the mean gradient; 0: no clipping
   PassGraphs* graphs = nullptr;  // of the objective, when one process trains it
-  // Asked between two micro-batches: true gives the step up. Empty: never.
+  // Called between two micro-batches; true gives the step up. Empty: never.
   std::function<bool()> stop = {};
 };
 
 struct StepResult {
   StepSums sums;
   OptimizerOutcome outcome;
-  // One of the processes has stopped in it: nothing was updated, and nothing else here counts.
+  // A process stopped inside the step: nothing was updated, and the other members are undefined.
   bool given_up = false;
 };
 
 // This process's next micro-batch of the step.
 using NextBatch = std::function<std::unique_ptr<TrainingBatch>()>;
 
-// Makes one update of the objective's parameters, whose gradients are zero before and after, from
-// this process's micro-batches of the step (settings.numbers) in their order. Each is made when its
-// turn comes and freed as soon as it is used. Constraints hold afterwards. Waits for no device.
+// Updates the objective's parameters once, from this process's micro-batches of the step
+// (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made
+// when its turn comes and freed after use. Constraints hold afterwards. Does not wait for a device.
 // Several processes need a reduction; where one of them gives the step up, all do.
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
                               const StepSettings& settings, StepReduction* reduction = nullptr);
-// The same from micro-batches that are there.
+// The same from existing micro-batches.
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
                               std::vector<std::unique_ptr<TrainingBatch>> batches,
                               const StepSettings& settings, StepReduction* reduction = nullptr);

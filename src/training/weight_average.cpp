@@ -11,19 +11,14 @@
 #include "base/error.h"
 
 namespace roformer {
+
 double average_decay(double decay, std::int64_t step) {
   const auto t = static_cast<double>(step);
   return std::min(decay, (1 + t) / (10 + t));
 }
 
-WeightAverage::WeightAverage(ParameterStore& parameters, double decay)
-    : WeightAverage(parameters, decay, nullptr) {}
-
-WeightAverage::WeightAverage(ParameterStore& parameters, double decay, Processes& processes)
-    : WeightAverage(parameters, decay, &processes) {}
-
-WeightAverage::WeightAverage(ParameterStore& parameters, double decay, Processes* processes)
-    : parameters_(parameters), decay_(decay), processes_(processes) {
+WeightAverage::WeightAverage(ParameterStore& parameters, double decay, Processes* in_parts)
+    : parameters_(parameters), decay_(decay), processes_(in_parts) {
   const at::Tensor flat = parameters.flat_values();
   ROFORMER_ASSERT(decay > 0 && decay < 1 && flat.defined());
   if (processes_ != nullptr) {

@@ -1,11 +1,11 @@
-// An exponential moving average of the trained weights (Polyak averaging with a decay), kept over
-// the flat buffer beside them: average = d * average + (1 - d) * weights after every step. The
-// decay of step t, counted from 1, is min(decay, (1 + t) / (10 + t)), so that a young average
-// follows its weights (TensorFlow's and Marian's rule). It is a function of the step alone: a
-// training that is resumed has bitwise the average of one that was not.
+// An exponential moving average of the trained weights (Polyak averaging with a decay):
+// average = d * average + (1 - d) * weights after every step. The decay of step t, counted from 1,
+// is min(decay, (1 + t) / (10 + t)), so that a young average follows its weights (the rule of
+// TensorFlow and Marian). It depends on the step alone: a resumed training has bitwise the average
+// of one that was never stopped.
 //
-// Where the optimiser is in parts, so is the average: each process keeps it of its own part of the
-// buffer, and the parts are put together to validate with it and to store it.
+// Where the optimiser is in parts, so is the average: each process averages its part of the flat
+// buffer, and the parts are gathered for validations and checkpoints.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,21 +23,20 @@ double average_decay(double decay, std::int64_t step);
 
 class WeightAverage {
  public:
-  // Begins at the present weights. They must be flat and outlive it.
-  WeightAverage(ParameterStore& parameters, double decay);
-  // Each process keeps one part. The processes must outlive it and make the same calls.
-  WeightAverage(ParameterStore& parameters, double decay, Processes& processes);
+  // Begins at the present weights, which must be flat and outlive it. With `in_parts`, which must
+  // outlive it too, each process keeps one part and all make the same calls.
+  WeightAverage(ParameterStore& parameters, double decay, Processes* in_parts = nullptr);
 
-  // Takes the weights as they are behind step `step`, counted from 1.
+  // Takes the weights after step `step`, counted from 1.
   void update(std::int64_t step);
 
-  // [trained numbers], as flat_values(). In parts they are put together for the first process; the
-  // others get nothing.
+  // [trained numbers], laid out as flat_values(), for the first process; where the average is in
+  // parts, the others get an undefined tensor.
   at::Tensor values() const;
-  // Takes over what the first of the processes has in `values` [trained numbers].
+  // Takes what the first process has in `values` [trained numbers].
   void restore(const at::Tensor& values, Processes& processes);
 
-  // While it lives the parameters are the average, within their constraints; then as before.
+  // While it lives, the parameters are the average, within their constraints.
   class Loan {
    public:
     explicit Loan(const WeightAverage& average);
@@ -53,12 +52,11 @@ class WeightAverage {
  private:
   ParameterStore& parameters_;
   double decay_;
-  Processes* processes_ = nullptr;  // in parts
+  Processes* processes_ = nullptr;  // where the average is in parts
   std::optional<FlatParts> parts_;
   at::Tensor values_;  // [end - begin]
 
-  WeightAverage(ParameterStore& parameters, double decay, Processes* processes);
-  // Of the flat buffer, what is averaged here.
+  // The part of the flat buffer that this process averages.
   at::Tensor own(const at::Tensor& values) const;
   void write_to(const at::Tensor& values) const;
 };

@@ -13,8 +13,8 @@
 #include "has.h"
 #include "runs/tiny_run.h"
 #include "runs/tiny_translation.h"
-#include "tasks/language_evaluation.h"
-#include "tasks/translation_evaluation.h"
+#include "tasks/language/language_evaluation.h"
+#include "tasks/translation/translation_evaluation.h"
 
 using namespace roformer;
 
@@ -256,10 +256,10 @@ struct ExplainedTranslator {
     all.insert(all.end(), overrides.begin(), overrides.end());
     trained.settings = tiny.settings("run", all);
     const std::int64_t words = dataset.tokenizer(Side::source).vocabulary_size();
-    trained.translator = std::make_unique<Translator>(
+    trained.model = std::make_unique<Translator>(
         trained.settings, TranslationVocabularies{.source = words, .target = words}, ComputePlan{});
     const c10::AutoGradMode no_gradient(false);
-    for (const Parameter& parameter : trained.translator->parameters().all()) {
+    for (const Parameter& parameter : trained.model->parameters().all()) {
       if (parameter.spec.decay) at::Tensor(parameter.value).mul_(4);
     }
   }
@@ -305,7 +305,7 @@ TEST_CASE("translators of every scheme are explained, both stacks") {
 TEST_CASE("the loss of the pairs is the validation's, probed or not") {
   const ExplainedTranslator one("deberta");
   const std::int64_t all = one.dataset.sentences(Split::validation);
-  const double loss = evaluate_translator(*one.trained.translator, one.trained.settings,
+  const double loss = evaluate_translator(*one.trained.model, one.trained.settings,
                                           one.dataset, Split::validation, *make_single_process())
                           .loss;
   const Explanation found = one.explain({.sequences = all, .ablations = false});

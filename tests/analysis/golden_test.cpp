@@ -5,8 +5,8 @@
 #include "analysis/golden_case.h"
 #include "catch.h"
 #include "config/position_facts.h"
+#include "tensor/dispatch.h"
 #include "tensor/gpu/emulation.h"
-#include "tensor/loops.h"
 
 using namespace roformer;
 

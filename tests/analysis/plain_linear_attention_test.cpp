@@ -1,4 +1,4 @@
-#include "analysis/plain_linear_attention.h"
+#include "analysis/reference_attention.h"
 
 #include <ATen/ATen.h>
 

@@ -1,5 +1,5 @@
 // What positions add to queries and keys, where it is known and where texts are of unequal length.
-#include "analysis/position_moments.h"
+#include "analysis/text_sums.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>

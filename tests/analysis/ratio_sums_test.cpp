@@ -1,5 +1,5 @@
 // Ratios that are added up text by text, against the estimator that sees all texts at once.
-#include "analysis/ratio_sums.h"
+#include "analysis/text_sums.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/tensor.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "analysis/distance_bins.h"
+#include "analysis/attention_record.h"
 #include "base/random.h"
 #include "catch.h"
 #include "metrics/clustered_mean.h"

@@ -9,8 +9,7 @@
 #include "config/schemes/stick_breaking.h"
 #include "config/schemes/streaming.h"
 #include "config/words.h"
-#include "position/rerope.h"
-#include "position/streaming.h"
+#include "position/remapped_distances.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 // Which way each kind of scheme takes through attention on a CPU: an optimisation that no longer
 // happens gives the right numbers all the same.
-#include "attention/attention_path.h"
+#include "attention/self_attention.h"
 
 #include <ATen/ATen.h>
 

@@ -1,11 +1,10 @@
 // The count of denominators near zero, and that none of them makes a number that is none.
-#include "attention/denominator_check.h"
+#include "attention/linear_attention.h"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "attention/linear_attention.h"
 #include "catch.h"
 
 using namespace roformer;

@@ -11,7 +11,7 @@
 #include "config/schemes/formula.h"
 #include "distance.h"
 #include "schemes.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // The recurrent state of linear attention against the whole text computed at once.
-#include "attention/linear_state.h"
+#include "attention/linear_attention.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 // The softmax of the loops against LibTorch's, for biases and masks of every shape that can be
 // broadcast, with gradients.
-#include "attention/masked_softmax.h"
+#include "attention/explicit_scores.h"
 
 #include <ATen/ATen.h>
 
@@ -8,7 +8,7 @@
 
 #include "catch.h"
 #include "distance.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

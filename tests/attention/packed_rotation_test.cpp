@@ -1,14 +1,14 @@
 // Bias and rotation of packed q, k, v in one pass, by the loops and by a GPU's kernels, against
 // LibTorch's operations one after the other.
-#include "attention/packed_rotation.h"
+#include "tensor/rotation.h"
 
 #include <ATen/ATen.h>
 
 #include <vector>
 
 #include "catch.h"
+#include "tensor/dispatch.h"
 #include "tensor/gpu/emulation.h"
-#include "tensor/loops.h"
 
 using namespace roformer;
 
@@ -22,7 +22,7 @@ Rotation tables(std::int64_t tokens, std::int64_t width, double turn, at::Scalar
 
 // q, k, v and the gradients of packed heads and bias.
 std::vector<at::Tensor> run(const PackedHeads& packed,
-                            const std::optional<PackedRotation>& rotation) {
+                            const std::optional<RotationPair>& rotation) {
   PackedHeads leaves = packed;
   leaves.projected = packed.projected.clone().requires_grad_();
   if (packed.bias.defined()) {
@@ -60,7 +60,7 @@ TEST_CASE("packed heads get their bias and rotation in one pass, loops and kerne
                            .bias = biased ? at::randn({row}, at::kDouble).to(wide) : at::Tensor(),
                            .heads = kHeads,
                            .key_value_heads = shared};
-  std::optional<PackedRotation> rotation;
+  std::optional<RotationPair> rotation;
   if (rotations > 0) {
     const Rotation first = tables(kTokens, rotary, 0.3, wide);
     rotation = {.query = first,
@@ -96,9 +96,9 @@ TEST_CASE("texts of one length share the rows of a table, by loops and by kernel
   const Rotation of_tokens{.cosine = table.cosine.repeat({3, 1}),
                            .sine = table.sine.repeat({3, 1})};
   const std::vector<at::Tensor> wanted =
-      run(packed, PackedRotation{.query = of_tokens, .key = of_tokens});
+      run(packed, RotationPair{.query = of_tokens, .key = of_tokens});
   const auto check = [&] {
-    const auto got = run(packed, PackedRotation{.query = table, .key = table});
+    const auto got = run(packed, RotationPair{.query = table, .key = table});
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       CHECK(at::allclose(got[i], wanted[i], 1e-5, 1e-6));  // sums are in another order
     }

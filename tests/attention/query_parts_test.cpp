@@ -1,5 +1,5 @@
 // Attention of some queries after the other against that of all at once, for every scheme.
-#include "attention/query_parts.h"
+#include "attention/attend.h"
 
 #include <ATen/ATen.h>
 
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "attention/attend.h"
 #include "attention/position_session.h"
 #include "catch.h"
 #include "distance.h"

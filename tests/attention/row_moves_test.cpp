@@ -1,5 +1,5 @@
 // Moving the rows of a cache against selecting them by index.
-#include "attention/row_moves.h"
+#include "attention/attention_cache.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-#include "attention/running_sum_attention.h"
+#include "attention/sdpa_attention.h"
 
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-#include "base/file_lock.h"
+#include "base/directory_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/directory_lock.h"
 #include "base/file.h"
 #include "base/output_folder.h"
 #include "catch.h"

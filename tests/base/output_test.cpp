@@ -1,4 +1,4 @@
-#include "base/output.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -78,3 +78,7 @@ TEST_CASE("what is logged reaches no terminal and no log file with commands in i
   CHECK_FALSE(has(shown, "\xe2\x80\xae"));
   CHECK(has(shown, "a?]0;b? ?31m?c"));
 }
+
+TEST_CASE("line breaks of a text become spaces") {
+  CHECK(as_one_line("a\nb\r\nc") == "a b  c");
+}

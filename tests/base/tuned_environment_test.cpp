@@ -1,4 +1,4 @@
-#include "base/tuned_environment.h"
+#include "base/process.h"
 
 #include <cstdlib>
 #include <string>

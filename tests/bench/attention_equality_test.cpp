@@ -1,8 +1,8 @@
 // What gpu-check asks of a GPU's attention, asked of the CPU's own.
-#include "bench/attention_equality.h"
+#include "bench/device_equality.h"
 
 #include "catch.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

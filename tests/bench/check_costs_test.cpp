@@ -1,6 +1,6 @@
 #include "bench/check_costs.h"
 
-#include "base/scratch_folder.h"
+#include "base/output_folder.h"
 #include "catch.h"
 #include "config/load.h"
 

@@ -1,4 +1,4 @@
-#include "bench/model_products.h"
+#include "bench/products.h"
 
 #include "catch.h"
 
@@ -41,13 +41,13 @@ TEST_CASE("a layer's products are those of its shape") {
   model.feed_forward = 128;
   const LayerProducts plain = layer_products(model);
   CHECK(plain.projections == 3 * 32 * 32);
-  CHECK(plain.behind == 32 * 32 + 2 * 32 * 128);
-  CHECK(plain.of_pair == 2 * 32);
+  CHECK(plain.rest == 32 * 32 + 2 * 32 * 128);
+  CHECK(plain.pair == 2 * 32);
   CHECK(plain.cross_target + plain.cross_source == 4 * 32 * 32);
   model.key_value_heads = 1;
   model.head_width = 16;
   const LayerProducts grouped = layer_products(model);
   CHECK(grouped.projections == 32 * (64 + 2 * 16));
   CHECK(grouped.cross_source == 32 * 2 * 16);
-  CHECK(grouped.of_pair == 2 * 64);
+  CHECK(grouped.pair == 2 * 64);
 }

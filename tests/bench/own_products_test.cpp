@@ -1,4 +1,4 @@
-#include "bench/own_products.h"
+#include "bench/products.h"
 
 #include <ATen/ATen.h>
 

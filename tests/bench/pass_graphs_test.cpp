@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "base/random.h"
-#include "bench/random_language.h"
+#include "bench/random_training.h"
 #include "catch.h"
 #include "config/load.h"
 #include "tensor/gpu/emulation.h"

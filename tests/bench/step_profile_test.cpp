@@ -1,8 +1,7 @@
-#include "bench/step_profile.h"
+#include "bench/benchmark.h"
 
 #include <ATen/ATen.h>
 
-#include "bench/benchmark.h"
 #include "catch.h"
 #include "config/load.h"
 #include "tensor/operations.h"

@@ -1,11 +1,12 @@
 // Buckets of lengths that are always the same, and figures of a step on them.
-#include "bench/translation_benchmark.h"
+#include "bench/random_training.h"
 
 #include "bench/decoding_benchmark.h"
 #include "catch.h"
 #include "config/load.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
+#include "tasks/translation/translator.h"
 
 using namespace roformer;
 
@@ -55,7 +56,7 @@ TEST_CASE("decoding is measured on a run, blank lines left out") {
   train_run(tiny.settings("run", {{"training.steps", "2"}, {"decoding.sentences", "1"}}),
             ExistingRun::refuse);
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_trained_translator(tiny.folder.path / "runs" / "run"));
+  runs.push_back(open_run_of<Translator>(tiny.folder.path / "runs" / "run"));
   std::vector<std::string> texts;
   const DecodingBenchmark result =
       benchmark_decoding(TextTranslator(std::move(runs)), {"abc", "", "dab"}, 2, &texts);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "catch.h"
 #include "cli/command.h"
-#include "cli/whole_program.h"
 #include "config/dump.h"
 #include "in_terminal.h"
 #include "runs/tiny_run.h"

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "catch.h"
-#include "cli/commands.h"
 #include "cli/run_command.h"
 #include "experiments/made_record.h"
 #include "has.h"
@@ -255,7 +254,7 @@ TEST_CASE("a study writes over nothing that it reads, and over records alone") {
        {std::vector<std::string>{"--jobs", "3"}, {"--overwrite"}, {"--position", "rope"}}) {
     std::vector<std::string> words{"study", "--render", study};
     words.insert(words.end(), flags.begin(), flags.end());
-    CHECK(has(run(words).errors, flags[0] + ": is of runs, and a record's are made already"));
+    CHECK(has(run(words).errors, flags[0] + ": does not apply to a record, whose runs are made already"));
   }
   // One place, whatever is in its name.
   CHECK(has(run({"study", study, "--runs", "a,b", "--dry-run", "--format", "csv"}).output,

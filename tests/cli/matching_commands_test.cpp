@@ -87,7 +87,7 @@ TEST_CASE("triplets and words are made by commands") {
   REQUIRE(made.code == 0);
   CHECK(has(made.output, "validation"));
   CHECK(has(run({"data", "triplets", path("cases.jsonl"), "--output", path("x")}).errors,
-            "cases.jsonl:1: lacks \"A\""));
+            "cases.jsonl:1: has no text \"A\""));
   CHECK(has(run({"data", "triplets", path("cases.jsonl"), "--split", "3:1", "--output", path("x")})
                 .errors,
             "6:2:2"));

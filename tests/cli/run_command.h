@@ -12,7 +12,6 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/whole_program.h"
 #include "given_input.h"
 
 namespace roformer {

@@ -13,7 +13,7 @@
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 #include "has.h"
-#include "position/registry.h"
+#include "position/scheme.h"
 #include "runs/tiny_run.h"
 
 using namespace roformer;

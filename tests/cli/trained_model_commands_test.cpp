@@ -12,7 +12,8 @@
 #include "cli/run_command.h"
 #include "has.h"
 #include "in_terminal.h"
-#include "runs/evaluate_language.h"
+#include "runs/trained_model.h"
+#include "tasks/language/evaluate_language.h"
 #include "runs/tiny_run.h"
 #include "said.h"
 
@@ -66,21 +67,22 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     CHECK(screen.find("masked") < screen.find("evaluating: 1,920 tokens"));
   }
   SECTION("stopped by a signal, with the rows that are finished") {
-    LanguageEvaluationRequest request{.model = folder, .lengths = {16, 32, 64}, .tokens = 320};
+    const EvaluationRequest request{.lengths = {16, 32, 64}, .tokens = 320};
     std::size_t rows = 0;
-    request.on_row = [&](const EvaluationReport& so_far, const EvaluationReport& expected) {
+    const OnRow on_row = [&](const EvaluationReport& so_far, const EvaluationReport& expected) {
       rows = so_far.lengths.size();
       CHECK(expected.lengths.size() == 3);
       CHECK(expected.lengths.back().length == 64);
       if (rows == 2) ::raise(SIGINT);
     };
-    const EvaluationReport report = evaluate_language_run(request);
+    const EvaluationReport report =
+        evaluate_language_run(open_run_of<LanguageModel>(folder), request, on_row);
     CHECK(rows == 2);
     CHECK(report.lengths.size() == 2);
     CHECK(report.signal == SIGINT);
     CHECK(to_json(report, false)["stopped"] == true);
-    request.on_row = {};
-    const EvaluationReport whole = evaluate_language_run(request);
+    const EvaluationReport whole =
+        evaluate_language_run(open_run_of<LanguageModel>(folder), request);
     CHECK(whole.lengths[1].figures.loss == report.lengths[1].figures.loss);
     CHECK_FALSE(to_json(whole, false).contains("stopped"));
   }

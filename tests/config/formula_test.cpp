@@ -5,7 +5,6 @@
 #include "config/config_helpers.h"
 #include "config/dump.h"
 #include "config/formula/expression.h"
-#include "config/formula/library.h"
 #include "config/formula/parameters.h"
 #include "config/load.h"
 #include "config/schema.h"

@@ -4,7 +4,7 @@
 #include "catch.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "data/missing_data.h"
+#include "data/data_location.h"
 #include "has.h"
 #include "temporary_folder.h"
 
@@ -26,11 +26,11 @@ TEST_CASE("who misses a prepared set is told of its recipe") {
 
 TEST_CASE("data that are not there are missed, whatever the task, but for one that makes its own") {
   const TemporaryFolder folder;
-  for (std::size_t task = 0; task < Words<TaskKind>::texts.size(); ++task) {
-    CAPTURE(Words<TaskKind>::texts[task]);
+  for (const TaskFacts& facts : all_task_facts()) {
+    CAPTURE(facts.name);
     Settings settings;
-    settings.task = static_cast<TaskKind>(task);
-    const bool made = task_facts(settings.task).data == TaskData::generated;
+    settings.task = facts.task;
+    const bool made = facts.data == TaskData::generated;
     CHECK(data_problem(settings).empty() == made);
     settings.data.directory = folder.path / "missing";
     CHECK(data_problem(settings).empty() == made);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "data/corpus.h"
-#include "data/html_tags.h"
+#include "data/help_page.h"
 #include "fixture.h"
 #include "temporary_folder.h"
 

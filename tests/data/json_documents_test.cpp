@@ -1,4 +1,4 @@
-#include "data/json_documents.h"
+#include "data/document_readers.h"
 
 #include "base/error.h"
 #include "catch.h"

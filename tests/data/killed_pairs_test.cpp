@@ -1,6 +1,6 @@
 // A preparation of sentence pairs that is killed and goes on.
 #include "catch.h"
-#include "data/finished_pairs.h"
+#include "data/pair_writer.h"
 #include "data/parallel_dataset.h"
 #include "data/prepare_pairs.h"
 #include "fixture.h"

@@ -1,4 +1,4 @@
-#include "data/masking.h"
+#include "data/batches.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
-#include "data/bag_of_words.h"
 #include "data/text_pairs.h"
 #include "data/triplet_maker.h"
 #include "given_input.h"

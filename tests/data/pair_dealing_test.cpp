@@ -1,4 +1,4 @@
-#include "data/pair_dealing.h"
+#include "data/parallel_batches.h"
 
 #include <algorithm>
 #include <set>

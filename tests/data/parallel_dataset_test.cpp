@@ -8,7 +8,6 @@
 #include "base/checksummed_json.h"
 #include "base/file.h"
 #include "catch.h"
-#include "data/pair_vocabulary.h"
 #include "data/parallel_batches.h"
 #include "data/prepare_pairs.h"
 #include "pair_fixture.h"

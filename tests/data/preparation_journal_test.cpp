@@ -1,11 +1,10 @@
-#include "data/preparation_journal.h"
+#include "data/preparation.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "catch.h"
-#include "data/finished_splits.h"
-#include "data/preparation_identity.h"
+#include "data/shard_sink.h"
 #include "fixture.h"
 #include "has.h"
 #include "mortal_tokenizer.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
-#include "data/rows.h"
+#include "data/batches.h"
 #include "fixture.h"
 #include "has.h"
 #include "said.h"

@@ -1,4 +1,4 @@
-#include "data/source_mixture.h"
+#include "data/batches.h"
 
 #include <cmath>
 #include <numeric>

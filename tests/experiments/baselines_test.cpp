@@ -3,14 +3,13 @@
 
 #include "catch.h"
 #include "data/prepare.h"
-#include "experiments/commonest_class.h"
+#include "experiments/baselines.h"
 #include "experiments/fake_study.h"
 #include "experiments/finished_run.h"
-#include "experiments/spread_table.h"
-#include "experiments/study_report.h"
-#include "experiments/unigram_loss.h"
+#include "experiments/study_results.h"
+#include "experiments/study_table.h"
 #include "has.h"
-#include "text/byte_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // What tells the data of two runs apart.
-#include "experiments/data_facts.h"
+#include "experiments/run_result.h"
 
 #include <nlohmann/json.hpp>
 

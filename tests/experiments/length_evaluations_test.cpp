@@ -1,5 +1,5 @@
 // Evaluations at several lengths, with a program that only pretends to train and to evaluate.
-#include "experiments/length_evaluations.h"
+#include "experiments/evaluations.h"
 
 #include <chrono>
 #include <csignal>
@@ -11,8 +11,7 @@
 #include "catch.h"
 #include "experiments/difference_table.h"
 #include "experiments/length_report.h"
-#include "experiments/run_facts.h"
-#include "experiments/target_differences.h"
+#include "experiments/study_rows.h"
 #include "fake_program.h"
 #include "has.h"
 

@@ -10,7 +10,7 @@
 #include "experiments/fake_study.h"
 #include "experiments/finished_run.h"
 #include "experiments/record.h"
-#include "experiments/study_table.h"
+#include "experiments/study_rows.h"
 
 namespace roformer {
 

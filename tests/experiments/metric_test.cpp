@@ -9,8 +9,8 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "experiments/declaration/study_metrics.h"
-#include "tasks/glue_figures.h"
-#include "tasks/glue_task.h"
+#include "tasks/classification/glue_figures.h"
+#include "tasks/classification/glue_task.h"
 
 using namespace roformer;
 

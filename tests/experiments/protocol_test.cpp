@@ -4,7 +4,6 @@
 #include "catch.h"
 #include "experiments/difference_table.h"
 #include "experiments/made_record.h"
-#include "experiments/merged_records.h"
 #include "experiments/record.h"
 #include "experiments/records_page.h"
 #include "fake_program.h"

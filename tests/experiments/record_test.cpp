@@ -11,7 +11,7 @@
 #include "experiments/finished_run.h"
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
-#include "experiments/study_table.h"
+#include "experiments/study_rows.h"
 #include "has.h"
 #include "message_of.h"
 
@@ -115,11 +115,11 @@ TEST_CASE("a chart that is stored and read again draws the same") {
   nlohmann::json bad = stored_chart(lines);
   bad["series"][0]["y"] = {1};
   CHECK(has(message_of([&] { read_stored_chart(bad, "r.json"); }),
-            "r.json: is no chart that was stored"));
+            "r.json: \"series[0].y\" is a list of 1, wanted as many values as x"));
   bad = stored_chart(dots);
   bad["kind"] = "pie";
   CHECK(has(message_of([&] { read_stored_chart(bad, "r.json"); }),
-            "wanted a chart of lines, panels or dots"));
+            "wanted one of lines, panels, dots"));
 }
 
 TEST_CASE("the charts of a record are the study's, without its file and its runs") {
@@ -140,14 +140,16 @@ TEST_CASE("a stored table that is not one is refused with what was wanted") {
     bad[nlohmann::json::json_pointer(place)] = std::move(value);
     return message_of([&] { read_stored_table(bad, "r.json"); });
   };
-  const std::string start = "r.json: is no table that was stored: got ";
-  CHECK(message("/columns", 3) == start + "3, wanted a list for columns");
-  CHECK(message("/rows/0", {1, 2}) == start + "a list of 2, wanted a row of 5 columns");
-  CHECK(message("/columns/1/digits", 100000) == start + "100000, wanted an integer from 0 to 17");
-  CHECK(has(message("/columns/1/best", "worst"), start + "\"worst\", wanted a word"));
-  CHECK(message("/rows/0/1", true) == start + "true, wanted an object with \"mean\"");
+  CHECK(message("/columns", 3) == "r.json: \"columns\" is 3, wanted a list");
+  CHECK(message("/rows/0", {1, 2}) ==
+        "r.json: \"rows[0]\" is a list of 2, wanted a row of 5 columns");
+  CHECK(message("/columns/1/digits", 100000) ==
+        "r.json: \"columns[1].digits\" is 100000, wanted an integer from 0 to 17");
+  CHECK(has(message("/columns/1/best", "worst"),
+            "\"columns[1].best\" is \"worst\", wanted one of none, lowest, highest"));
+  CHECK(message("/rows/0/1", true) == "r.json: \"rows[0][1]\" is true, wanted an object");
   CHECK(has(message("/rows/0/1/count", 1ULL << 63), "wanted an integer"));
-  CHECK(has(message("/rows/0/1/mean", "much"), start + "\"much\", wanted a number"));
+  CHECK(has(message("/rows/0/1/mean", "much"), "\"rows[0][1].mean\" is \"much\", wanted a number"));
 }
 
 TEST_CASE("a record holds where its table comes from and nothing of the machine's folders") {

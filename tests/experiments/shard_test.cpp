@@ -1,4 +1,4 @@
-#include "experiments/shard.h"
+#include "experiments/trainings.h"
 
 #include <filesystem>
 #include <map>

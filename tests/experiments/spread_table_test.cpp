@@ -1,8 +1,8 @@
 // Tables of a study whose learning rate is chosen and whose tasks stand side by side.
-#include "experiments/spread_table.h"
+#include "experiments/study_table.h"
 
 #include "catch.h"
-#include "experiments/chosen_rows.h"
+#include "experiments/study_rows.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // Which charts a study has, from figures that were written down.
-#include "experiments/study_charts.h"
+#include "experiments/study_results.h"
 
 #include "catch.h"
 #include "experiments/fake_study.h"

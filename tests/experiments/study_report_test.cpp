@@ -1,9 +1,8 @@
 // What the page of a study says of its rows and of how they were made.
-#include "experiments/study_report.h"
+#include "experiments/study_results.h"
 
 #include "catch.h"
 #include "experiments/fake_study.h"
-#include "experiments/study_tables.h"
 #include "finished_run.h"
 #include "has.h"
 

@@ -1,5 +1,5 @@
 // The table of a study from figures that were written down, not measured.
-#include "experiments/study_table.h"
+#include "experiments/study_rows.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/difference_table.h"
 #include "experiments/fake_study.h"
-#include "experiments/study_report.h"
+#include "experiments/study_results.h"
 #include "finished_run.h"
 #include "has.h"
 

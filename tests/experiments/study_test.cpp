@@ -10,7 +10,7 @@
 #include "config/load.h"
 #include "config/schemes/rope.h"
 #include "data/dataset.h"
-#include "experiments/data_facts.h"
+#include "experiments/run_result.h"
 #include "fake_program.h"
 #include "has.h"
 #include "message_of.h"

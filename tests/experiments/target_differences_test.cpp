@@ -1,5 +1,5 @@
 // Differences on the same targets where a rate was chosen for each row.
-#include "experiments/target_differences.h"
+#include "experiments/difference_table.h"
 
 #include "catch.h"
 #include "experiments/fake_study.h"

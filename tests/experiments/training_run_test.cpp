@@ -5,7 +5,7 @@
 
 #include "catch.h"
 #include "experiments/declaration/study_metrics.h"
-#include "experiments/study_report.h"
+#include "experiments/study_results.h"
 #include "fake_program.h"
 #include "has.h"
 
@@ -36,7 +36,7 @@ TEST_CASE("the figures of a training are read from its folder") {
   CHECK_FALSE(training_result(study.runs[0]).figures.contains("loss_at_75"));
   CHECK(result.curves.at("validation_loss").size() == 4);
   CHECK(result.record["data"]["fingerprint"] == "000000000000f00d");
-  CHECK(data_fingerprint(result.record) == "000000000000f00d");
+  CHECK(recorded_text(result.record, "/data/fingerprint") == "000000000000f00d");
   const std::vector<std::string> known = run_figures(study.runs[0].settings);
   for (const auto& [name, value] : result.figures) {
     CAPTURE(name);

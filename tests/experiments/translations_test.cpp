@@ -1,17 +1,16 @@
 // What a study makes of its translators' output, with a program that only pretends to decode.
-#include "experiments/translations.h"
+#include "experiments/evaluations.h"
 
 #include "base/hexadecimal.h"
 #include "catch.h"
 #include "data/prepare_pairs.h"
 #include "experiments/record.h"
-#include "experiments/study_charts.h"
-#include "experiments/study_report.h"
+#include "experiments/study_results.h"
 #include "fake_program.h"
 #include "has.h"
 #include "metrics/bleu.h"
-#include "runs/source_lengths.h"
-#include "text/byte_tokenizer.h"
+#include "tasks/translation/translation_evaluation.h"
+#include "text/plain_tokenizers.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;

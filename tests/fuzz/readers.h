@@ -17,7 +17,6 @@
 #include "interop/family.h"
 #include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
-#include "tensor/safetensors_index.h"
 
 namespace roformer::fuzz {
 

@@ -15,7 +15,7 @@
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
 #include "temporary_folder.h"
-#include "text/id_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "text/tokenizer.h"
 
 using namespace roformer;

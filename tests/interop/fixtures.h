@@ -12,7 +12,7 @@
 
 #include "interop/import.h"
 #include "interop/row_orders.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
 #include "tensor/safetensors.h"

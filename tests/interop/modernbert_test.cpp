@@ -16,7 +16,7 @@
 #include "interop/export.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 #include "temporary_folder.h"
 
 using namespace roformer;

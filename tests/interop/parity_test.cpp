@@ -2,7 +2,7 @@
 // logits, losses and the gradients of one step (expected.safetensors, by make_fixtures.py).
 #include "catch.h"
 #include "interop/fixtures.h"
-#include "model/classification_head.h"
+#include "model/heads.h"
 
 using namespace roformer;
 

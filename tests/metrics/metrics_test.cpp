@@ -3,8 +3,7 @@
 
 #include "cases.h"
 #include "catch.h"
-#include "metrics/classification.h"
-#include "metrics/correlation.h"
+#include "metrics/agreement.h"
 #include "metrics/language.h"
 
 using namespace roformer;

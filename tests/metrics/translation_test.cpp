@@ -9,13 +9,12 @@
 #include "base/file.h"
 #include "catch.h"
 #include "metrics/bleu.h"
-#include "metrics/bleu_tokenizers.h"
 #include "metrics/chrf.h"
 #include "metrics/code_points.h"
-#include "metrics/numpy_array.h"
-#include "metrics/numpy_random.h"
+#include "metrics/numpy.h"
 #include "metrics/resampling.h"
 #include "metrics/ter.h"
+#include "metrics/tokenizers.h"
 
 using namespace roformer;
 using Json = nlohmann::json;

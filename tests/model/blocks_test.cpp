@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "distance.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/plain_stack.h"
 #include "model/small_translator.h"
 #include "model/transformer_stack.h"

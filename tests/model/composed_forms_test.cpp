@@ -10,11 +10,11 @@
 #include "config/schemes/rerope.h"
 #include "config/schemes/self_extend.h"
 #include "config/schemes/streaming.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "small_translator.h"
+#include "tensor/dispatch.h"
 #include "tensor/gpu/emulation.h"
-#include "tensor/loops.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // A training that computes its layers again in the backward pass is bitwise the one that keeps all.
-#include "tensor/recomputation.h"
+#include "tensor/gradient.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/variable.h>
@@ -9,10 +9,10 @@
 
 #include "catch.h"
 #include "config/schemes/layers.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "small_translator.h"
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // Sampling over a toy model whose probabilities are known.
-#include "model/sample_texts.h"
+#include "model/generate.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // The rules of transformers' generate(), number by number, and what they make of a search.
-#include "model/token_rules.h"
+#include "model/sampling.h"
 
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "catch.h"
 #include "model/beam_search.h"
-#include "model/sample_texts.h"
+#include "model/generate.h"
 #include "model/toy_step_model.h"
 
 namespace roformer {

@@ -7,7 +7,7 @@
 #include "catch.h"
 #include "config/schemes/explicit_positions.h"
 #include "distance.h"
-#include "model/language_head.h"
+#include "model/heads.h"
 #include "tensor/finite_check.h"
 
 using namespace roformer;

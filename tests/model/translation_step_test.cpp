@@ -1,6 +1,6 @@
 // A translator step by step against its whole text at once, through all that a beam search does to
 // the rows.
-#include "model/translation_step.h"
+#include "model/encoder_decoder.h"
 
 #include <ATen/ATen.h>
 

@@ -1,6 +1,6 @@
 // Schemes written as formulas against the built-in ones: biases and gradients, in the types that
 // models are trained in.
-#include "config/formula/library.h"
+#include "config/formula/parameters.h"
 
 #include <ATen/ATen.h>
 

@@ -1,5 +1,5 @@
 // Products of many matrices in chunks: beyond one chunk, and with the keys of earlier steps.
-#include "position/householder_products.h"
+#include "position/path.h"
 
 #include <ATen/ATen.h>
 

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "position/constant_bias.h"
 #include "position/rotary_table.h"
-#include "tensor/graph_recording.h"
+#include "tensor/on_device.h"
 
 namespace roformer {
 namespace {

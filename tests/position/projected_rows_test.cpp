@@ -1,4 +1,4 @@
-#include "position/projected_rows.h"
+#include "position/relative_index.h"
 
 #include <ATen/ATen.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "tensor/text_blocks.h"
+#include "tensor/token_layout.h"
 
 using namespace roformer;
 

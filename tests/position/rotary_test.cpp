@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "config/schemes/rope.h"
 #include "distance.h"
-#include "position/rope_scaling.h"
+#include "position/rope.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
 

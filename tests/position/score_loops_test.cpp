@@ -7,10 +7,10 @@
 
 #include "catch.h"
 #include "distance.h"
-#include "position/contextual_positions.h"
-#include "position/score_network.h"
+#include "position/cope.h"
+#include "position/dape.h"
 #include "position/stick_breaking.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

@@ -5,8 +5,6 @@
 #include <regex>
 
 #include "catch.h"
-#include "report/line_geometry.h"
-#include "report/scale.h"
 #include "report/svg.h"
 #include "xml_check.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/terminal.h"
 #include "catch.h"
-#include "report/text_width.h"
 
 using namespace roformer;
 
@@ -141,11 +141,11 @@ TEST_CASE("figures for people") {
 }
 
 TEST_CASE("text takes up the cells that a terminal gives it") {
-  CHECK(display_width("rope") == 4);
-  CHECK(display_width("3.92 ± 0.01") == 11);
-  CHECK(display_width("旋转位置") == 8);
-  CHECK(display_width("e\xcc\x81") == 1);
-  CHECK(display_width("\xff\xe4\xbd") == 3);  // not UTF-8
+  CHECK(columns_of("rope") == 4);
+  CHECK(columns_of("3.92 ± 0.01") == 11);
+  CHECK(columns_of("旋转位置") == 8);
+  CHECK(columns_of("e\xcc\x81") == 1);
+  CHECK(columns_of("\xff\xe4\xbd") == 3);  // not UTF-8
   CHECK(wrap_text("one two three", 7) == std::vector<std::string>{"one two", "three"});
   CHECK(wrap_text("旋转位置", 5) == std::vector<std::string>{"旋转", "位置"});
   CHECK(wrap_text("", 5) == std::vector<std::string>{""});

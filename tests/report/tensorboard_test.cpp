@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
-#include "report/event_record.h"
 #include "temporary_folder.h"
 
 using namespace roformer;

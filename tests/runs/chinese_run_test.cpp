@@ -9,12 +9,11 @@
 #include "experiments/declaration/study_settings.h"
 #include "has.h"
 #include "report/json_lines.h"
-#include "runs/answer_comparison.h"
-#include "runs/matching_evaluation.h"
-#include "runs/stage_table.h"
 #include "runs/tiny_chinese.h"
 #include "runs/train.h"
 #include "runs/trained_model.h"
+#include "tasks/answer_comparison.h"
+#include "tasks/matching/matching_task.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -47,16 +46,16 @@ TEST_CASE("Chinese text is pretrained in stages and its model matches cases") {
   const TrainingSummary matched = train_run(settings, ExistingRun::refuse);
   CHECK(matched.validations.back().figures.at("accuracy") > 0.9);
   CHECK(matched.validations.back().figures.contains("test_accuracy"));
-  const TrainedClassifier trained = open_trained_matcher(tiny.run("case"));
+  const TrainedClassifier trained = open_run_of<Classifier>(tiny.run("case"), {}, "matcher");
   const MatchingSet set = load_matching_set(trained.settings, *trained.tokenizer, Split::test);
   const MatchingEvaluation evaluation =
-      evaluate_matching(*trained.classifier, trained.settings.matching, set);
+      evaluate_matching(*trained.model, trained.settings.matching, set);
   CHECK(evaluation.all.examples == std::ssize(set.source.examples));
   CHECK(evaluation.by_length.size() == 1);
   CHECK(evaluation.all.interval().low < evaluation.all.accuracy());
   CHECK(compare_answers(evaluation.right, evaluation.right).p_value == 1);
-  CHECK_THROWS_AS(open_trained_classifier(tiny.run("case")), Error);
-  CHECK_THROWS_AS(open_trained_matcher(tiny.run("zh")), Error);
+  CHECK_THROWS_AS(open_run_of<Classifier>(tiny.run("case")), Error);
+  CHECK_THROWS_AS(open_run_of<Classifier>(tiny.run("zh"), {}, "matcher"), Error);
 }
 
 TEST_CASE("A run in stages that goes on inside a stage is bitwise the same") {

@@ -13,7 +13,7 @@
 #include "runs/tiny_glue.h"
 #include "runs/train.h"
 #include "temporary_folder.h"
-#include "text/byte_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;

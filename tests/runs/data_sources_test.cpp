@@ -9,7 +9,7 @@
 #include "has.h"
 #include "report/json_lines.h"
 #include "runs/tiny_run.h"
-#include "text/character_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "text/tokenizer.h"
 
 using namespace roformer;

@@ -9,11 +9,10 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "data/rows.h"
-#include "runs/paired_evaluation.h"
-#include "runs/pseudo_perplexity.h"
+#include "data/batches.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
+#include "tasks/language/pseudo_perplexity.h"
 
 using namespace roformer;
 

@@ -1,6 +1,6 @@
 // Fine-tuning as a whole: what it learns, where it starts, and that it goes on where it stopped.
 #include "config/schemes/learned.h"
-#include "tasks/glue_task.h"
+#include "tasks/classification/glue_task.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
@@ -68,10 +68,10 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   CHECK(summary.consumed.epochs == Approx(30));
   CHECK(summary.consumed.steps == 60);
 
-  const TrainedClassifier trained = open_trained_classifier(tiny.run());
+  const TrainedClassifier trained = open_run_of<Classifier>(tiny.run());
   const GlueSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
   const auto again = glue_figures(trained.settings.glue.task,
-                                  trained.classifier->predict(set.texts), set.source.examples);
+                                  trained.model->predict(set.texts), set.source.examples);
   CHECK(again.values.at(metric) == Approx(result.figures.at(metric)));
   CHECK(again.values.at("loss") == Approx(result.figures.at("loss")).epsilon(1e-4));
   const auto record = nlohmann::json::parse(read_file(tiny.run() / "run.json"));
@@ -282,12 +282,12 @@ TEST_CASE("frozen layers keep their weights, and patience ends a training early"
   const TrainingSummary summary = train_run(tiny.settings, ExistingRun::refuse);
   CHECK(summary.reason == StopReason::patience);
   CHECK(summary.validations.size() == 4);
-  const TrainedClassifier trained = open_trained_classifier(tiny.run(), {.checkpoint = "last"});
+  const TrainedClassifier trained = open_run_of<Classifier>(tiny.run(), {.checkpoint = "last"});
   const Classifier fresh(tiny.settings, trained.tokenizer->vocabulary_size(),
                          glue_shape(tiny.settings.glue), ComputePlan{});
   const auto same = [&](const char* name) {
     Classifier& other = const_cast<Classifier&>(fresh);
-    return at::equal(trained.classifier->parameters().find(name)->value,
+    return at::equal(trained.model->parameters().find(name)->value,
                      other.parameters().find(name)->value);
   };
   CHECK(same("embedding.tokens.weight"));

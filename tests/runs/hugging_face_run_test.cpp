@@ -9,7 +9,8 @@
 #include "base/file.h"
 #include "catch.h"
 #include "interop/import.h"
-#include "runs/fill_mask.h"
+#include "tasks/classifier.h"
+#include "tasks/language/fill_mask.h"
 #include "runs/model_folders.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
@@ -43,7 +44,7 @@ TEST_CASE("an imported run fills masks, and with one token type gives transforme
   const TemporaryFolder folder;
   const ImportedRun run = import_model(name, folder);
   const TrainedModel trained =
-      open_trained_model(run.path, {.overrides = {{"training.precision", "fp32"}}});
+      open_run_of<LanguageModel>(run.path, {.overrides = {{"training.precision", "fp32"}}});
   CHECK(trained.model->parameters().count() == run.parameters);
   const Safetensors expected(model_folder(name) / "expected.safetensors");
   // A language model here reads every token as of the first type.
@@ -76,7 +77,7 @@ TEST_CASE("an encoder alone is imported with a new language head") {
   REQUIRE(run.notes.size() == 2);
   CHECK_THAT(run.notes[0], Contains("pooler is left out"));
   CHECK_THAT(run.notes[1], Contains("no masked language head"));
-  CHECK(open_trained_model(run.path).settings.task == TaskKind::mlm);
+  CHECK(open_run_of<LanguageModel>(run.path).settings.task == TaskKind::mlm);
 }
 
 TEST_CASE("a classifier is imported for the task it was trained on") {
@@ -172,7 +173,7 @@ TEST_CASE("the classes of a folder are told apart by their names, and keep them"
   const ImportedRun known = import_as("sst2");
   CHECK(known.notes.empty());
   CHECK(at::equal(bias_of(known), theirs.flip(0)));
-  CHECK(open_trained_classifier(known.path).settings.glue.class_names == "NEGATIVE|POSITIVE");
+  CHECK(open_run_of<Classifier>(known.path).settings.glue.class_names == "NEGATIVE|POSITIVE");
   export_run(known.path, "best", out);
   CHECK(nlohmann::json::parse(read_file(out / "config.json"))["id2label"]["0"] == "NEGATIVE");
 
@@ -181,7 +182,7 @@ TEST_CASE("the classes of a folder are told apart by their names, and keep them"
   CHECK(at::equal(bias_of(other), theirs));
   REQUIRE(!other.notes.empty());
   CHECK_THAT(other.notes.back(), Contains("ham, spam") && Contains("taken as 0, 1"));
-  CHECK(open_trained_classifier(other.path).settings.glue.class_names == "ham|spam");
+  CHECK(open_run_of<Classifier>(other.path).settings.glue.class_names == "ham|spam");
 
   // Five stars are no task of GLUE's.
   name_classes({"1 star", "2 stars", "3 stars", "4 stars", "5 stars"});

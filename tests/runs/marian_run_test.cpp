@@ -15,7 +15,7 @@
 #include "runs/model_source.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"
 
@@ -35,7 +35,7 @@ fs::path import_marian(const fs::path& from, const TemporaryFolder& folder,
 
 TrainedTranslator open(const fs::path& run, std::vector<Override> overrides = {}) {
   overrides.push_back({"training.precision", "fp32"});
-  return open_trained_translator(run, {.overrides = std::move(overrides)});
+  return open_run_of<Translator>(run, {.overrides = std::move(overrides)});
 }
 
 TextTranslator open_text(const fs::path& run, std::vector<Override> overrides = {}) {
@@ -90,17 +90,17 @@ TEST_CASE("an imported MarianMT model has transformers' logits, loss and gradien
                                .target_ids = expected.tensor("target_ids"),
                                .target = layout_of(expected.tensor("target_lengths")),
                                .labels = expected.tensor("labels")};
-  const EncoderDecoder& model = run.translator->model();
+  const EncoderDecoder& model = run.model->model();
   const at::Tensor states = model.forward({.source_ids = batch.source_ids,
                                            .source = batch.source,
                                            .target_ids = batch.target_ids,
                                            .target = batch.target},
                                           {});
   CHECK(largest_difference(model.logits(states), expected.tensor("logits")) < kTolerance);
-  ParameterStore& parameters = run.translator->parameters();
+  ParameterStore& parameters = run.model->parameters();
   parameters.zero_gradients();
   const at::Tensor loss =
-      run.translator->loss(batch, {.training = false}).loss_sum / batch.labels.numel();
+      run.model->loss(batch, {.training = false}).loss_sum / batch.labels.numel();
   CHECK(largest_difference(loss, expected.tensor("loss")) < kTolerance);
   loss.backward();
   for (const FolderWeight& weight :
@@ -314,7 +314,7 @@ TEST_CASE(
     return model.logits(model.forward(
         {.source_ids = ids, .source = source, .target_ids = ids, .target = source}, {}));
   };
-  CHECK(largest_difference(logits(first.translator->model()), logits(second.model())) < 1e-4);
+  CHECK(largest_difference(logits(first.model->model()), logits(second.model())) < 1e-4);
 }
 
 TEST_CASE("a translator that MarianMTModel cannot express is refused, all at once") {

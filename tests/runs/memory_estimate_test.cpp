@@ -10,10 +10,11 @@
 #include "catch.h"
 #include "data/dataset.h"
 #include "has.h"
-#include "runs/stored_settings.h"
+#include "runs/resume.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_task.h"
-#include "tensor/memory_meter.h"
+#include "tasks/language/language_model.h"
+#include "tasks/task_definition.h"
+#include "tensor/profile.h"
 #include "training/training_step.h"
 
 using namespace roformer;
@@ -27,7 +28,7 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
   overrides.insert(overrides.end(), sizes.begin(), sizes.end());
   const TinyRun run("rope", overrides);
   const ComputePlan plan;
-  const OpenedTask opened = open_language_task({.settings = run.settings, .plan = plan});
+  const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
   TrainingTask& task = *opened.task;
   AdamW optimizer(task.parameters(), {});
   const auto step = [&] {

@@ -9,13 +9,13 @@
 #include "config/load.h"
 #include "has.h"
 #include "interop/import.h"
-#include "runs/fill_mask.h"
+#include "tasks/language/fill_mask.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"
 #include "runs/trained_model.h"
-#include "tasks/glue_task.h"
+#include "tasks/classification/glue_task.h"
 #include "tensor/safetensors.h"
 
 using namespace roformer;
@@ -61,7 +61,7 @@ TEST_CASE("an imported ModernBERT fills masks as transformers does, and is expor
   const ImportedRun run = import_modernbert("modernbert", folder);
   CHECK(run.model == "ModernBERT with a masked language head");
   const TrainedModel trained =
-      open_trained_model(run.path, {.overrides = {{"training.precision", "fp32"}}});
+      open_run_of<LanguageModel>(run.path, {.overrides = {{"training.precision", "fp32"}}});
   const auto expected =
       nlohmann::json::parse(read_file(model_folder("modernbert") / "expected.json"))["masked"];
   const auto text = expected["text"].get<std::string>();
@@ -89,7 +89,7 @@ TEST_CASE("an imported ModernBERT's classifier gives transformers' logits, and i
       import_modernbert("modernbert_classification", folder, {{"glue.task", "mrpc"}});
   CHECK(run.model == "ModernBERT with a head for mrpc");
   const TrainedClassifier trained =
-      open_trained_classifier(run.path, {.overrides = {{"training.precision", "fp32"}}});
+      open_run_of<Classifier>(run.path, {.overrides = {{"training.precision", "fp32"}}});
   const Safetensors expected(model_folder("modernbert_classification") / "expected.safetensors");
   const at::Tensor ids = expected.tensor("ids"), lengths = expected.tensor("lengths");
   std::vector<EncodedText> texts;
@@ -103,7 +103,7 @@ TEST_CASE("an imported ModernBERT's classifier gives transformers' logits, and i
     text.second = length;
     begin += length;
   }
-  const at::Tensor logits = trained.classifier->predict(texts);
+  const at::Tensor logits = trained.model->predict(texts);
   CHECK((logits - expected.tensor("logits")).abs().max().item<double>() < 1e-4);
   const ExportedRun exported = export_run(run.path, "best", folder.path / "out");
   CHECK(exported.architecture == "ModernBertForSequenceClassification");
@@ -144,10 +144,10 @@ TEST_CASE("a ModernBERT is fine-tuned from its run or its folder, with its own h
   // What was exported predicts the same.
   import_run(out, {{"run", "again"}, {"runs", settings.runs.string()}, {"glue.task", "mrpc"}},
              ExistingRun::refuse);
-  const TrainedClassifier trained = open_trained_classifier(run),
-                          again = open_trained_classifier(settings.runs / "again");
+  const TrainedClassifier trained = open_run_of<Classifier>(run),
+                          again = open_run_of<Classifier>(settings.runs / "again");
   const GlueSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
-  CHECK(at::equal(trained.classifier->predict(set.texts), again.classifier->predict(set.texts)));
+  CHECK(at::equal(trained.model->predict(set.texts), again.model->predict(set.texts)));
 }
 
 TEST_CASE("a head of another width than the language head's is new") {

@@ -17,7 +17,7 @@
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
 #include "runs/tiny_translation.h"
-#include "tasks/registry.h"
+#include "tasks/task_definition.h"
 #include "training/training_step.h"
 #include "training/weight_average.h"
 

@@ -4,7 +4,7 @@
 #include "config/load.h"
 #include "has.h"
 #include "runs/train.h"
-#include "tasks/registry.h"
+#include "tasks/task_definition.h"
 #include "temporary_folder.h"
 
 using namespace roformer;

@@ -12,12 +12,13 @@
 #include "base/file.h"
 #include "catch.h"
 #include "has.h"
-#include "runs/average.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_source.h"
-#include "runs/stored_settings.h"
+#include "runs/new_run.h"
+#include "runs/resume.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
+#include "tasks/language/language_model.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -95,8 +96,8 @@ TEST_CASE(
               "\"embedding.tokens.weight\" has the shape [260, 32], this model's "
               "has [260, 4096]"));
   };
-  refused([&] { open_trained_model(tiny.run()); });
-  refused([&] { open_trained_model(tiny.run(), {.checkpoint = "2"}); });
+  refused([&] { open_run_of<LanguageModel>(tiny.run()); });
+  refused([&] { open_run_of<LanguageModel>(tiny.run(), {.checkpoint = "2"}); });
   refused([&] { export_run(tiny.run(), "last", out); });
   refused([&] { average_run({.run = tiny.run(), .count = 2, .output = out}); });
   refused([&] { model_source_keys(tiny.run()); });
@@ -141,7 +142,7 @@ TEST_CASE("weights that are not finite are neither opened nor exported nor avera
   const auto refused = [&](const std::function<void()>& call) {
     CHECK(has(refusal_of(call), "holds numbers that are not finite"));
   };
-  refused([&] { open_trained_model(tiny.run()); });
+  refused([&] { open_run_of<LanguageModel>(tiny.run()); });
   refused([&] { export_run(tiny.run(), "last", out); });
   refused([&] { average_run({.run = tiny.run(), .count = 2, .output = out}); });
   CHECK(!fs::exists(out));

@@ -11,9 +11,9 @@
 #include "runs/tiny_run.h"
 #include "runs/tiny_translation.h"
 #include "runs/trained_model.h"
-#include "tasks/registry.h"
-#include "tasks/translation_search.h"
-#include "tasks/translator.h"
+#include "tasks/task_definition.h"
+#include "tasks/translation/translation_search.h"
+#include "tasks/translation/translator.h"
 #include "training/signals.h"
 
 using namespace roformer;
@@ -56,7 +56,7 @@ TEST_CASE("the search of a set ends where it is told to") {
   const Settings settings = pairs.settings("pairs");
   train_run(pairs.settings("pairs", {{"training.steps", "1"}, {"decoding.sentences", "1"}}),
             ExistingRun::refuse);
-  const TrainedTranslator trained = open_trained_translator(settings.runs / "pairs", {});
+  const TrainedTranslator trained = open_run_of<Translator>(settings.runs / "pairs", {});
   const ParallelDataset dataset(pairs.data());
   std::atomic<int> groups = 0;
   TranslationOptions options{.decoding = settings.decoding};
@@ -68,7 +68,7 @@ TEST_CASE("the search of a set ends where it is told to") {
   for (int i = 0; i < 12; ++i) {
     sources.push_back(dataset.sentence(Split::validation, Side::source, i));
   }
-  CHECK_THROWS_AS(translate({trained.translator.get()}, sources,
+  CHECK_THROWS_AS(translate({trained.model.get()}, sources,
                             translation_tokens(dataset.tokenizer(Side::target)), options),
                   ValidationStopped);
   CHECK(groups >= 3);

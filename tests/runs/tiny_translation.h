@@ -12,7 +12,7 @@
 #include "config/load.h"
 #include "data/prepare_pairs.h"
 #include "temporary_folder.h"
-#include "text/byte_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 namespace roformer {
 

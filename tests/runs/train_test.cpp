@@ -1,5 +1,5 @@
-// What is refused when a training is opened, before anything is written, and how a run goes on.
-#include "runs/stored_settings.h"
+// What is refused when a training is opened, before anything is written, and how a run is resumed.
+#include "runs/resume.h"
 #include "runs/train.h"
 
 #include <array>
@@ -19,7 +19,8 @@
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
-#include "runs/untrained.h"
+#include "tasks/classifier.h"
+#include "tasks/untrained.h"
 #include "said.h"
 #include "training/checkpoint.h"
 
@@ -356,6 +357,11 @@ TEST_CASE("a file of another task resumes no run") {
             "task is causal_lm here, and mlm in the stored run"));
 }
 
+TEST_CASE("README.md shows the rules of what may differ when a run is resumed") {
+  const std::string page = read_file(fs::path(CONFIGS) / ".." / "README.md");
+  CHECK(has(page, resume_rules_table()));
+}
+
 TEST_CASE("what the file says otherwise than the stored run is one warning with both values") {
   const FiledRun filed("model: {layers: 4, width: 32, from: /gone}\ntraining: {steps: 9}\n");
   const std::string remarks = filed.remarks();
@@ -409,7 +415,7 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
   // Its evaluation says it, too, when the start is gone.
   fs::remove_all(pretrained.run());
   const auto evaluated = [&](const std::string& run) {
-    return said([&] { warn_of_short_start(open_trained_classifier(tiny.settings.runs / run)); });
+    return said([&] { warn_of_short_start(open_run_of<Classifier>(tiny.settings.runs / run)); });
   };
   CHECK(has(evaluated("at-64"), line));
   CHECK_FALSE(has(evaluated("at-32"), "was trained in rows of"));

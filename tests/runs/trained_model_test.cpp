@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "catch.h"
 #include "has.h"
-#include "runs/fill_mask.h"
+#include "tasks/language/fill_mask.h"
 #include "runs/tiny_run.h"
-#include "tasks/language_evaluation.h"
+#include "tasks/language/language_evaluation.h"
+#include "tasks/untrained.h"
 
 using namespace roformer;
 
@@ -18,7 +19,7 @@ namespace {
 
 std::string message(const TinyRun& run, const TrainedModelOptions& options) {
   try {
-    open_trained_model(run.run(), options);
+    open_run_of<LanguageModel>(run.run(), options);
   } catch (const Error& error) {
     return error.what();
   }
@@ -31,24 +32,24 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
   const TinyRun run("rope");
   const TrainingSummary summary = train_run(run.settings, ExistingRun::refuse);
   REQUIRE(summary.best() != nullptr);
-  const TrainedModel trained = open_trained_model(run.run());
+  const TrainedModel trained = open_run_of<LanguageModel>(run.run());
   const Dataset dataset(run.data());
   const LanguageEvaluation found =
       evaluate_language_model(*trained.model, trained.settings, dataset);
   CHECK(found.loss == Approx(summary.best()->figures.at("loss")).epsilon(1e-6));
 
   SECTION("options without parameters may be changed") {
-    const TrainedModel scaled = open_trained_model(
+    const TrainedModel scaled = open_run_of<LanguageModel>(
         run.run(), {.overrides = {{"position.scaling", "linear"}, {"position.factor", "4"}}});
     CHECK(evaluate_language_model(*scaled.model, scaled.settings, dataset).loss != found.loss);
     // Within its window ReRoPE is RoPE, with the trained layout.
     const TrainedModel rerope =
-        open_trained_model(run.run(), {.overrides = {{"position", "rerope"}}});
+        open_run_of<LanguageModel>(run.run(), {.overrides = {{"position", "rerope"}}});
     CHECK(rerope.settings.position.of<ReropeSettings>().layout ==
           trained.settings.position.of<RopeSettings>().layout);
     CHECK(evaluate_language_model(*rerope.model, rerope.settings, dataset).loss ==
           Approx(found.loss).epsilon(1e-5));
-    CHECK_NOTHROW(open_trained_model(run.run(), {.overrides = {{"attention.window", "8"}}}));
+    CHECK_NOTHROW(open_run_of<LanguageModel>(run.run(), {.overrides = {{"attention.window", "8"}}}));
   }
   SECTION("what changes the parameters, or is not asked of a trained model, is refused in words") {
     const std::string scheme = message(run, {.overrides = {{"position", "t5"}}});
@@ -77,9 +78,9 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
 TEST_CASE("a trained model computes in fp32 whatever it was trained in, unless it is told") {
   const TinyRun run("rope", {{"training.precision", "bf16"}});
   train_run(run.settings, ExistingRun::refuse);
-  CHECK(open_trained_model(run.run()).model->plan().precision == Precision::fp32);
+  CHECK(open_run_of<LanguageModel>(run.run()).model->plan().precision == Precision::fp32);
   const TrainedModel told =
-      open_trained_model(run.run(), {.overrides = {{"training.precision", "bf16"}}});
+      open_run_of<LanguageModel>(run.run(), {.overrides = {{"training.precision", "bf16"}}});
   CHECK(told.model->plan().precision == Precision::bf16);
 }
 

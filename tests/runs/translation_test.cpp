@@ -1,6 +1,6 @@
 // Translation from prepared pairs to a run that translates: training, resuming, searching, scoring,
 // averaging.
-#include "runs/translation.h"
+#include "tasks/translation/text_translator.h"
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
@@ -12,13 +12,13 @@
 #include "base/file.h"
 #include "catch.h"
 #include "config/position_facts.h"
-#include "runs/average.h"
-#include "runs/stored_settings.h"
+#include "runs/new_run.h"
+#include "runs/resume.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
-#include "tasks/translation_evaluation.h"
+#include "tasks/translation/translation_evaluation.h"
 #include "tensor/safetensors.h"
-#include "text/character_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -29,7 +29,7 @@ namespace {
 TextTranslator open_translator(const fs::path& run, std::vector<Override> overrides = {},
                                bool int8 = false) {
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_trained_translator(run, {.overrides = std::move(overrides)}));
+  runs.push_back(open_run_of<Translator>(run, {.overrides = std::move(overrides)}));
   return TextTranslator(std::move(runs), int8);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
   }
   SECTION("an ensemble of a run with itself is the run") {
     std::vector<TrainedTranslator> twice;
-    for (int i = 0; i < 2; ++i) twice.push_back(open_trained_translator(run));
+    for (int i = 0; i < 2; ++i) twice.push_back(open_run_of<Translator>(run));
     const auto both = TextTranslator(std::move(twice)).translate({"dabc"}, {});
     const auto one = translator.translate({"dabc"}, {});
     CHECK(both[0].translations.at(0).text == one[0].translations.at(0).text);
@@ -106,7 +106,7 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
   }
   SECTION("runs of different vocabularies are no ensemble") {
     std::vector<TrainedTranslator> both;
-    for (int i = 0; i < 2; ++i) both.push_back(open_trained_translator(run));
+    for (int i = 0; i < 2; ++i) both.push_back(open_run_of<Translator>(run));
     CharacterCounter letters;
     letters.add("abcd");
     both[1].tokenizers.target = make_character_tokenizer(letters.vocabulary(100), "letters");
@@ -177,7 +177,7 @@ TEST_CASE("two vocabularies are a run's own: resumed, and overwritten with it") 
   train_run(tiny.settings("two", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
             ExistingRun::overwrite);
   CHECK_FALSE(fs::exists(run / "source"));
-  CHECK_NOTHROW(open_trained_translator(run, {}));
+  CHECK_NOTHROW(open_run_of<Translator>(run, {}));
 }
 
 TEST_CASE("a run that is ranked by what it decodes goes on decoding in the same way") {
@@ -220,11 +220,11 @@ TEST_CASE("a blank source stays blank in a validation, as in a translation") {
   prepare_pairs(options, *make_byte_tokenizer(), *make_byte_tokenizer());
   train_run(tiny.settings("run", {{"data.directory", pairs.string()}, {"training.steps", "20"}}),
             ExistingRun::refuse);
-  const TrainedTranslator trained = open_trained_translator(tiny.folder.path / "runs" / "run", {});
+  const TrainedTranslator trained = open_run_of<Translator>(tiny.folder.path / "runs" / "run", {});
   const ParallelDataset dataset(pairs);
   REQUIRE(dataset.sentences(Split::validation) == 3);
   const TranslationEvaluation found = evaluate_translator(
-      *trained.translator, trained.settings, dataset, Split::validation, *make_single_process());
+      *trained.model, trained.settings, dataset, Split::validation, *make_single_process());
   CHECK(found.hypotheses.at(1).empty());
   CHECK_FALSE(found.hypotheses.at(0).empty());
 }
@@ -238,7 +238,7 @@ TEST_CASE("a run that has come further is not shortened") {
   CHECK_THROWS_WITH(
       train_run(tiny.settings("run", {{"training.steps", "2"}, {"decoding.sentences", "2"}}),
                 ExistingRun::resume),
-      Catch::Contains("got 2, but the run has come to 4 (step 4)"));
+      Catch::Contains("got 2, but the run has reached 4 (step 4)"));
   CHECK(read_file(config) == before);
   CHECK(train_run(tiny.settings("run", keys), ExistingRun::resume).consumed.steps == 4);
 }
@@ -369,5 +369,5 @@ TEST_CASE("every configuration of a translator trains for two steps on a small m
 
 TEST_CASE("a folder that holds no run does not translate") {
   const TinyTranslation tiny(20);
-  CHECK_THROWS_AS(open_trained_translator(tiny.data()), Error);
+  CHECK_THROWS_AS(open_run_of<Translator>(tiny.data()), Error);
 }

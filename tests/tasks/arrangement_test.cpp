@@ -1,4 +1,4 @@
-#include "tasks/arrangement.h"
+#include "tasks/language/arrangement.h"
 
 #include <algorithm>
 

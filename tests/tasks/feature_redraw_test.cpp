@@ -3,7 +3,7 @@
 
 #include "catch.h"
 #include "config/load.h"
-#include "tasks/language_model.h"
+#include "tasks/language/language_model.h"
 
 using namespace roformer;
 

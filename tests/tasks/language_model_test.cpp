@@ -1,5 +1,5 @@
 // A language model's weights prepared for generation.
-#include "tasks/language_model.h"
+#include "tasks/language/language_model.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

@@ -1,6 +1,6 @@
 // The figures of matching against values worked out by hand.
 #include "catch.h"
-#include "tasks/matching_task.h"
+#include "tasks/matching/matching_task.h"
 
 using namespace roformer;
 

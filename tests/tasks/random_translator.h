@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "config/load.h"
-#include "tasks/translation_search.h"
-#include "tasks/translator.h"
+#include "tasks/translation/translation_search.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 

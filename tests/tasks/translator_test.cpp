@@ -1,8 +1,8 @@
 // The search of a whole translator, of random weights: in a batch as alone, greedy as by hand,
 // scored as found, for every scheme; samples that are their sentence's own; alignment by a known
 // attention.
-#include "tasks/translator.h"
-#include "tasks/translation_search.h"
+#include "tasks/translation/translator.h"
+#include "tasks/translation/translation_search.h"
 
 #include <ATen/Parallel.h>
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "config/position_facts.h"
-#include "tasks/alignment.h"
+#include "tasks/translation/alignment.h"
 #include "tasks/random_translator.h"
 
 using namespace roformer;

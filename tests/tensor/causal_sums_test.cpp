@@ -1,13 +1,13 @@
 // The sums of causal linear attention by loops of the program's own against LibTorch's operations
 // on all pairs, in float64 with recorded gradients.
-#include "tensor/causal_sums.h"
+#include "tensor/linear_attention_operations.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include "catch.h"
 #include "distance.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

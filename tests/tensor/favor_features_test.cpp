@@ -1,5 +1,5 @@
 // FAVOR+'s features by the program's own loops against LibTorch's operations, gradients included.
-#include "tensor/favor_features.h"
+#include "tensor/linear_attention_operations.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -9,7 +9,7 @@
 
 #include "catch.h"
 #include "distance.h"
-#include "tensor/loops.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 

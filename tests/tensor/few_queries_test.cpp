@@ -1,5 +1,5 @@
 // Attention of a few queries against its formula in double.
-#include "tensor/few_queries.h"
+#include "tensor/tiled_attention.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>

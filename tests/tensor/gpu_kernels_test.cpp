@@ -11,10 +11,9 @@
 #include "base/file.h"
 #include "catch.h"
 #include "temporary_folder.h"
-#include "tensor/gpu/compiler.h"
+#include "tensor/dispatch.h"
+#include "tensor/gpu/driver.h"
 #include "tensor/gpu/emulation.h"
-#include "tensor/gpu/sources.h"
-#include "tensor/loops.h"
 #include "tensor/operations.h"
 #include "tensor/rotation.h"
 

@@ -1,4 +1,4 @@
-#include "tensor/gpu.h"
+#include "tensor/device.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 

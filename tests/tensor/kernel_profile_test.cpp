@@ -1,4 +1,4 @@
-#include "tensor/kernel_profile.h"
+#include "tensor/profile.h"
 
 #include "catch.h"
 

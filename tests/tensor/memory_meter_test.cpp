@@ -1,4 +1,4 @@
-#include "tensor/memory_meter.h"
+#include "tensor/profile.h"
 
 #include <ATen/ATen.h>
 

@@ -4,10 +4,8 @@
 #include <ATen/ATen.h>
 
 #include "catch.h"
-#include "tensor/block_products.h"
-#include "tensor/composed.h"
 #include "tensor/parallel.h"
-#include "tensor/product_sums.h"
+#include "tensor/products.h"
 
 using namespace roformer;
 

@@ -1,5 +1,5 @@
 // The likely columns of rows of logits against LibTorch's functions.
-#include "tensor/row_tops.h"
+#include "tensor/operations.h"
 
 #include <ATen/ATen.h>
 

@@ -7,8 +7,8 @@
 #include "attention_example.h"
 #include "catch.h"
 #include "distance.h"
+#include "tensor/cpu/attention_products.h"
 #include "tensor/cpu/attention_tile.h"
-#include "tensor/cpu/blas_products.h"
 
 using namespace roformer;
 

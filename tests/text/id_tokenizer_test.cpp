@@ -1,5 +1,5 @@
 // Texts that are ids already.
-#include "text/id_tokenizer.h"
+#include "text/plain_tokenizers.h"
 
 #include "base/file.h"
 #include "catch.h"

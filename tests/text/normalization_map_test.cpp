@@ -1,5 +1,5 @@
 // The tables of SentencePiece's models that its library follows without looking.
-#include "text/normalization_map.h"
+#include "text/sentencepiece_model.h"
 
 #include <sentencepiece_processor.h>
 

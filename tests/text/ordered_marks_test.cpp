@@ -1,4 +1,3 @@
-#include "text/ordered_marks.h"
 
 #include <unicode/uniset.h>
 

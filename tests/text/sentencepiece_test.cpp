@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "catch.h"
-#include "text/sentence_sample.h"
 #include "text/sentencepiece_training.h"
 
 namespace roformer {

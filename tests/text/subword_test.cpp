@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "catch.h"
 #include "temporary_folder.h"
-#include "text/subword_merges.h"
 #include "text/subword_tokenizer.h"
 
 using namespace roformer;
@@ -157,6 +156,6 @@ TEST_CASE("Wrong codes and vocabularies are named by file and line") {
   CHECK(failure("", "a 1\n").starts_with("codes.txt: holds no merges"));
   CHECK(failure("a \xff\n", "a 1\n").starts_with("codes.txt:1: is not valid UTF-8"));
   CHECK(failure("a b\n", "a 1\nb\n").starts_with("vocab.txt:2: \"b\" is no entry"));
-  CHECK(failure("a b\n", "a 1\nb 2\na 3\n").starts_with("vocab.txt:3: \"a\" stands in line 1"));
+  CHECK(failure("a b\n", "a 1\nb 2\na 3\n").starts_with("vocab.txt:3: \"a\" is in line 1"));
   CHECK(failure("a b\n", "\n").starts_with("vocab.txt: holds no pieces"));
 }

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "catch.h"
 #include "temporary_folder.h"
-#include "text/character_tokenizer.h"
+#include "text/plain_tokenizers.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"

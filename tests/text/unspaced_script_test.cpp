@@ -1,4 +1,4 @@
-#include "text/unspaced_script.h"
+#include "text/characters.h"
 
 #include <string>
 

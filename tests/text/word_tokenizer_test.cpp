@@ -162,7 +162,7 @@ TEST_CASE("Dictionaries that are none are refused with the line") {
   CHECK(has(message_from([] {
               make_word_tokenizer(R"({"format":"roformer words","version":1})", "words.json");
             }),
-            "lacks"));
+            "has no field vocabulary"));
 }
 
 TEST_CASE("A vocabulary is counted from words and their characters") {

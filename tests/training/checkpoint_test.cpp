@@ -9,8 +9,8 @@
 #include "temporary_folder.h"
 #include "text/tokenizer.h"
 #include "training/saved_run.h"
-#include "training/stored_state.h"
 #include "training/toy_training.h"
+#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

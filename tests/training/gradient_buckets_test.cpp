@@ -1,4 +1,4 @@
-#include "training/gradient_buckets.h"
+#include "training/step_reduction.h"
 
 #include <ATen/ATen.h>
 

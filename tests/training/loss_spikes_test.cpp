@@ -1,4 +1,4 @@
-#include "training/loss_spikes.h"
+#include "training/step_account.h"
 
 #include "base/random.h"
 #include "catch.h"

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "catch.h"
+#include "tensor/dispatch.h"
 #include "tensor/gpu/emulation.h"
-#include "tensor/loops.h"
 
 namespace roformer {
 namespace {

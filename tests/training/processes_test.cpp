@@ -103,7 +103,7 @@ TEST_CASE("who leaves says why to all others") {
       processes.leave("the disk is full");
       return;
     }
-    meet(processes);
+    barrier(processes);
   });
   for (const std::size_t rank : {0, 2}) {
     CHECK_THAT(problems[rank], Catch::Contains("process 1 on "));
@@ -118,7 +118,7 @@ TEST_CASE("a process that hangs ends the others within the timeout") {
       std::this_thread::sleep_for(milliseconds(4000));  // without a sign of life
       return;
     }
-    meet(processes);
+    barrier(processes);
   });
   CHECK_THAT(problems[0], Catch::Contains("process 1 on "));
   CHECK_THAT(problems[0], Catch::Contains("has given no sign of life for"));
@@ -135,7 +135,7 @@ TEST_CASE("long work that gives signs of life is waited for") {
       const auto busy = processes.busy();
       std::this_thread::sleep_for(milliseconds(2000));
     }
-    meet(processes);
+    barrier(processes);
   });
   CHECK(problems == std::vector<std::string>(2));
 }
@@ -143,14 +143,14 @@ TEST_CASE("long work that gives signs of life is waited for") {
 TEST_CASE("one process that is asked to stop tells the others without their calling") {
   const auto problems = on_ranks(3, milliseconds(20000), [](Processes& processes) {
     if (processes.stops(false)) throw std::runtime_error("nobody was asked");
-    meet(processes);
+    barrier(processes);
     if (processes.rank() == 1 && !processes.stops(true)) throw std::runtime_error("itself");
     const auto end = std::chrono::steady_clock::now() + milliseconds(5000);
     while (!processes.stops(false)) {
       if (std::chrono::steady_clock::now() > end) throw std::runtime_error("was not told");
       std::this_thread::sleep_for(milliseconds(10));
     }
-    meet(processes);
+    barrier(processes);
   });
   CHECK(problems == std::vector<std::string>(3));
 }
@@ -230,7 +230,7 @@ TEST_CASE("a stranger at the store speaks for no process where they share a secr
       [&](Processes& processes) {
         // The secret was read by all and is gone, with the folder that was made for it.
         if (std::filesystem::exists(runs)) throw std::runtime_error("a secret is left");
-        meet(processes);
+        barrier(processes);
         if (processes.rank() == 0) {
           const std::string prefix = stranger->prefix();
           if (prefix.empty()) throw std::runtime_error("no pulse is seen");
@@ -240,7 +240,7 @@ TEST_CASE("a stranger at the store speaks for no process where they share a secr
         }
         std::this_thread::sleep_for(milliseconds(1500));
         if (processes.stops(false)) throw std::runtime_error("stopped by a stranger");
-        meet(processes);
+        barrier(processes);
       },
       [&] { stranger.emplace(port); });
   CHECK(problems == std::vector<std::string>(2));
@@ -250,7 +250,7 @@ TEST_CASE("a training that has begun takes no connection of others") {
   const std::int64_t port = free_port();
   const auto problems =
       problems_of(port, {.timeout = milliseconds(20000)}, [&](Processes& processes) {
-        meet(processes);
+        barrier(processes);
         if (processes.rank() == 0) {
           const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
           sockaddr_in address{};
@@ -263,7 +263,7 @@ TEST_CASE("a training that has begun takes no connection of others") {
           ::close(descriptor);
           if (connected != 0) throw std::runtime_error("a stranger was let in");
         }
-        meet(processes);
+        barrier(processes);
         const at::Tensor sum = at::ones({1 << 16});
         processes.begin_sum(sum)->wait();
         if (!at::equal(sum, at::full({1 << 16}, 2.0))) throw std::runtime_error("sum");
@@ -282,7 +282,7 @@ TEST_CASE("another training at the same port is told so") {
           require_refusal(0, port, other, "listens there already");
           require_refusal(1, port, other, "cannot meet the others there");
         }
-        meet(processes);
+        barrier(processes);
       },
       [&] {
         try {
@@ -303,7 +303,7 @@ TEST_CASE("a process that comes twice is told so, and the others do not notice")
   const auto begin = [&](std::int64_t rank) {
     threads.emplace_back([&, rank] {
       try {
-        meet(*connect(launch_of(rank, 3, port), options));
+        barrier(*connect(launch_of(rank, 3, port), options));
       } catch (const std::exception& error) {
         problems[static_cast<std::size_t>(rank)] = error.what();
       }

@@ -1,4 +1,4 @@
-#include "training/stage_plan.h"
+#include "training/schedule.h"
 
 #include <csignal>
 

@@ -27,8 +27,7 @@ struct TrainedSettings {
 // Three steps of the toy task; what the first process has at the end.
 Trained train_steps(Processes& processes, const TrainedSettings& settings) {
   ToyTask task(kWide);
-  AdamW optimizer =
-      settings.in_parts ? AdamW(task.parameters(), {}, processes) : AdamW(task.parameters(), {});
+  AdamW optimizer(task.parameters(), {}, settings.in_parts ? &processes : nullptr);
   const auto reduction = make_step_reduction(
       processes, task.parameters(),
       {.order = settings.order, .in_parts = settings.in_parts, .bucket = settings.bucket});
@@ -116,8 +115,7 @@ TEST_CASE("in the deterministic order any number of processes gives the same bit
 // Three steps of two processes; before the second the second process gives one up.
 at::Tensor values_after(Processes& processes, const ReductionSettings& settings, bool gives_up) {
   ToyTask task(kWide);
-  AdamW optimizer =
-      settings.in_parts ? AdamW(task.parameters(), {}, processes) : AdamW(task.parameters(), {});
+  AdamW optimizer(task.parameters(), {}, settings.in_parts ? &processes : nullptr);
   const auto reduction = make_step_reduction(processes, task.parameters(), settings);
   const BatchNumbers numbers{.accumulation = 3, .rank = processes.rank(), .processes = 2};
   const auto take = [&](std::int64_t step, const std::function<bool()>& stop) {

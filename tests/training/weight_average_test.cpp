@@ -165,9 +165,7 @@ struct Averaged {
 Averaged average_of(Processes& processes, bool in_parts) {
   ToyTask task({.width = 5 * FlatParts::kPiece / 2});  // parts of several pieces
   ParameterStore& parameters = task.parameters();
-  const auto make = [&] {
-    return in_parts ? WeightAverage(parameters, 0.9, processes) : WeightAverage(parameters, 0.9);
-  };
+  const auto make = [&] { return WeightAverage(parameters, 0.9, in_parts ? &processes : nullptr); };
   WeightAverage average = make();
   const at::NoGradGuard no_gradient;
   at::Tensor weights = parameters.flat_values();

@@ -119,9 +119,6 @@ struct FormulaValues {
 };
 double evaluate_formula(const FormulaNode& node, const FormulaValues& values);
 
-// One operation on numbers, of 1, 2 or 3 arguments.
-double apply_formula(FormulaOperation operation, const std::vector<double>& arguments);
-
 // first .. last of a sum, whose bounds use none of i, j, h and no parameter.
 struct FormulaTerms {
   long first = 0, last = -1;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/formula/expression.h"
+#include "config/schemes/definition.h"
 #include "config/schemes/formula.h"
 
 namespace roformer {
@@ -30,5 +32,11 @@ struct ParameterEntry {
   std::int64_t head = 0, heads = 1, layer = 0, layers = 1, index = 0, size = 0;
 };
 double initial_value(const FormulaNode& initial, const ParameterEntry& entry);
+
+// Formulas by name in a file of their own: `position.formula: FILE#NAME`.
+
+// The options that FILE#NAME stands for; a text without # is the bias itself. Throws InvalidValue
+// where there is no such file or formula. A relative path is taken from `folder`.
+std::vector<SchemeOption> read_formula(std::string_view text, const std::filesystem::path& folder);
 
 }  // namespace roformer

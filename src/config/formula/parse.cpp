@@ -1,18 +1,97 @@
-// From the text of a formula to its tree.
+// From the text of a formula to its tree: words, then a recursive descent by precedence.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "base/printable.h"
-#include "config/formula/expression.h"
-#include "config/formula/functions.h"
-#include "config/formula/lexer.h"
+#include "config/formula/operators.h"
 #include "config/suggest.h"
 
 namespace roformer {
 namespace {
 
 using Op = FormulaOperation;
+
+struct FormulaToken {
+  enum class Kind { number, name, sign, end };
+  Kind kind = Kind::end;
+  std::string text;
+  double number = 0;
+  std::size_t column = 0;  // from 0
+};
+
+constexpr std::array<std::string_view, 19> kSigns{"<=", ">=", "==", "!=", "**", "<", ">",
+                                                  "+",  "-",  "*",  "/",  "%",  "^", "(",
+                                                  ")",  "[",  "]",  ",",  "="};
+
+bool begins_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
+}
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+FormulaToken number_at(std::string_view text, std::size_t at) {
+  FormulaToken token{.kind = FormulaToken::Kind::number, .column = at};
+  const char* const begin = text.data() + at;
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), token.number);
+  if (error != std::errc() || !std::isfinite(token.number)) {
+    throw FormulaError(at, "a number that cannot be read");
+  }
+  token.text = std::string(begin, end);
+  return token;
+}
+
+FormulaToken name_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && (begins_name(text[end]) || is_digit(text[end]))) ++end;
+  return {.kind = FormulaToken::Kind::name,
+          .text = std::string(text.substr(at, end - at)),
+          .column = at};
+}
+
+FormulaToken sign_at(std::string_view text, std::size_t at) {
+  for (const std::string_view sign : kSigns) {
+    if (!text.substr(at).starts_with(sign)) continue;
+    if (sign == "=") throw FormulaError(at, "an assignment", "== compares");
+    return {.kind = FormulaToken::Kind::sign,
+            .text = sign == "**" ? "^" : std::string(sign),
+            .column = at};
+  }
+  throw FormulaError(at, "a sign that no formula has",
+                     "numbers, names, + - * / % ^ ( ) [ ] , and comparisons");
+}
+
+// How long the token is in the text (`**` is one sign of two characters).
+std::size_t length_in(std::string_view text, const FormulaToken& token) {
+  return text.substr(token.column).starts_with("**") ? 2 : token.text.size();
+}
+
+// The last one is the end. Throws FormulaError for a sign or a number that cannot be read.
+std::vector<FormulaToken> formula_tokens(std::string_view text) {
+  std::vector<FormulaToken> tokens;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      ++at;
+      continue;
+    }
+    const bool numeric =
+        is_digit(c) || (c == '.' && at + 1 < text.size() && is_digit(text[at + 1]));
+    tokens.push_back(numeric          ? number_at(text, at)
+                     : begins_name(c) ? name_at(text, at)
+                                      : sign_at(text, at));
+    at += length_in(text, tokens.back());
+  }
+  tokens.push_back({.kind = FormulaToken::Kind::end, .column = text.size()});
+  return tokens;
+}
 
 constexpr int kDeepest = 100;            // parentheses and signs within each other
 constexpr std::size_t kLongest = 10000;  // characters
@@ -21,11 +100,6 @@ constexpr std::array<std::string_view, 13> kWords{"i",     "j",      "h",     "l
                                                   "heads", "layers", "score", "index", "size",
                                                   "and",   "or",     "not"};
 
-struct Sign {
-  std::string_view text;
-  Op operation;
-};
-
 class Parser {
  public:
   Parser(std::string_view text, const FormulaNames& names)
@@ -33,7 +107,7 @@ class Parser {
 
   FormulaNode whole() {
     if (next().kind == FormulaToken::Kind::end) throw FormulaError(0, "an empty formula");
-    FormulaNode node = disjunction();
+    FormulaNode node = whole_part();
     if (next().kind != FormulaToken::Kind::end) {
       throw FormulaError(next().column, "`" + next().text + "` behind the end of the formula",
                          "an operator before it, or a parenthesis too many");
@@ -73,64 +147,44 @@ class Parser {
     return node;
   }
 
-  template <std::size_t count, class Inner>
-  FormulaNode chain(const std::array<Sign, count>& signs, Inner inner) {
+  // Operators of this level from the left to the right, between parts that bind tighter.
+  FormulaNode chain(FormulaLevel level) {
+    if (level == FormulaLevel::negation) return negation();
+    if (level == FormulaLevel::sign) return signed_value();
+    const auto inner = [&] {
+      return chain(static_cast<FormulaLevel>(static_cast<int>(level) + 1));
+    };
     FormulaNode left = inner();
     for (;;) {
-      const auto sign =
-          std::find_if(signs.begin(), signs.end(), [&](const Sign& s) { return is(s.text); });
-      if (sign == signs.end()) return left;
+      const auto* const found = std::ranges::find_if(
+          kFormulaSyntax,
+          [&](const FormulaSyntax& known) { return known.level == level && is(known.text); });
+      if (found == kFormulaSyntax.end()) return left;
       ++at_;
       const std::size_t column = left.column;
       std::vector<FormulaNode> both;
       both.push_back(std::move(left));
       both.push_back(inner());
-      left = made(sign->operation, column, std::move(both));
+      left = made(found->operation, column, std::move(both));
     }
   }
 
-  FormulaNode disjunction() {
+  // A whole formula, or what is in parentheses or an argument.
+  FormulaNode whole_part() {
     if (++depth_ > kDeepest) throw FormulaError(next().column, "too deep a nesting");
-    static constexpr std::array<Sign, 1> kOr{{{"or", Op::logical_or}}};
-    FormulaNode node = chain(kOr, [this] { return conjunction(); });
+    FormulaNode node = chain(FormulaLevel::either);
     --depth_;
     return node;
   }
 
-  FormulaNode conjunction() {
-    static constexpr std::array<Sign, 1> kAnd{{{"and", Op::logical_and}}};
-    return chain(kAnd, [this] { return negation(); });
-  }
-
   FormulaNode negation() {
     const std::size_t column = next().column;
-    if (!take("not")) return comparison();
+    if (!take("not")) return chain(FormulaLevel::comparison);
     if (++depth_ > kDeepest) throw FormulaError(column, "too deep a nesting");
     std::vector<FormulaNode> inner;
     inner.push_back(negation());
     --depth_;
     return made(Op::logical_not, column, std::move(inner));
-  }
-
-  FormulaNode comparison() {
-    static constexpr std::array<Sign, 6> kComparisons{{{"<=", Op::less_equal},
-                                                       {">=", Op::greater_equal},
-                                                       {"==", Op::equal},
-                                                       {"!=", Op::not_equal},
-                                                       {"<", Op::less},
-                                                       {">", Op::greater}}};
-    return chain(kComparisons, [this] { return addition(); });
-  }
-
-  FormulaNode addition() {
-    static constexpr std::array<Sign, 2> kSums{{{"+", Op::add}, {"-", Op::subtract}}};
-    return chain(kSums, [this] { return multiplication(); });
-  }
-
-  FormulaNode multiplication() {
-    static constexpr std::array<Sign, 3> kProducts{
-        {{"*", Op::multiply}, {"/", Op::divide}, {"%", Op::remainder}}};
-    return chain(kProducts, [this] { return signed_value(); });
   }
 
   FormulaNode signed_value() {
@@ -159,7 +213,7 @@ class Parser {
   FormulaNode value() {
     const FormulaToken token = next();
     if (take("(")) {
-      FormulaNode inner = disjunction();
+      FormulaNode inner = whole_part();
       expect(")");
       return inner;
     }
@@ -181,11 +235,12 @@ class Parser {
   }
 
   FormulaNode call(const FormulaToken& token) {
-    const FormulaFunction* const function = find_formula_function(token.text);
+    const FormulaSyntax* const function = find_formula_function(token.text);
     if (function == nullptr) {
-      const std::string near = suggestion(token.text, formula_function_words());
-      throw FormulaError(token.column, "no function is called " + token.text,
-                         near.empty() ? formula_function_names() : near);
+      const std::string near = suggestion(token.text, formula_function_names());
+      throw FormulaError(
+          token.column, "no function is called " + token.text,
+          near.empty() ? fmt::format("{}", fmt::join(formula_function_names(), ", ")) : near);
     }
     expect("(");
     if (function->operation == Op::sum) return sum(token);
@@ -203,13 +258,13 @@ class Parser {
     std::vector<FormulaNode> arguments;
     if (take(closing)) return arguments;
     do {
-      arguments.push_back(disjunction());
+      arguments.push_back(whole_part());
     } while (take(","));
     expect(closing);
     return arguments;
   }
 
-  // sum(t, first, last, term), behind its parenthesis.
+  // sum(t, first, last, term), after its parenthesis.
   FormulaNode sum(const FormulaToken& token) {
     const FormulaToken variable = next();
     if (variable.kind != FormulaToken::Kind::name) {
@@ -233,7 +288,7 @@ class Parser {
     parts.push_back(bound());
     expect(",");
     sums_.push_back(variable.text);
-    parts.push_back(disjunction());
+    parts.push_back(whole_part());
     sums_.pop_back();
     expect(")");
     FormulaNode node = made(Op::sum, token.column, std::move(parts));
@@ -244,7 +299,7 @@ class Parser {
 
   // Where a sum begins or ends.
   FormulaNode bound() {
-    FormulaNode node = disjunction();
+    FormulaNode node = whole_part();
     const FormulaUses& uses = node.uses;
     if (node.type != FormulaType::integer || uses.pairs() || uses.head || uses.score ||
         uses.trained) {
@@ -290,10 +345,8 @@ class Parser {
     std::vector<std::string> names = names_.variables;
     for (const FormulaParameterName& known : names_.parameters) names.push_back(known.name);
     const std::string near = suggestion(token.text, names);
-    std::string all;
-    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
     return FormulaError(token.column, "nothing here is called " + token.text,
-                        near.empty() ? "there are " + all : near);
+                        near.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : near);
   }
 
   // slope, slope[h], slope[layer, h], table[i - j], table[h, i - j]
@@ -349,7 +402,7 @@ class Parser {
 std::string FormulaError::shown(std::string_view text) const {
   std::string message = "column " + std::to_string(column + 1) + ": " + what();
   if (!hint.empty()) message += " (hint: " + hint + ")";
-  // Of a long formula what stands around the place.
+  // Only the surroundings of the place are shown of a long formula.
   constexpr std::size_t kBefore = 50, kBehind = 20;
   const auto begins_character = [&](std::size_t at) {
     return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
@@ -362,7 +415,7 @@ std::string FormulaError::shown(std::string_view text) const {
   std::string line = (first > 0 ? "… " : "") + std::string(text.substr(first, end - first)) +
                      (end < text.size() ? " …" : "");
   line = clean_line(line);
-  // A caret stands under a character, of which one may take several bytes.
+  // The caret is counted in characters, which may take several bytes.
   std::size_t columns = first > 0 ? 2 : 0;
   for (std::size_t i = first; i < place; ++i) columns += begins_character(i);
   return message + "\n    " + line + "\n    " + std::string(columns, ' ') + "^";

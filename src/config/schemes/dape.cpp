@@ -39,7 +39,7 @@ void check_dape(const SchemeCheck& check) {
         {check.option("kernel")},
         fmt::format("got {}, wanted an odd number: as many keys on both sides", dape.kernel));
   }
-  if (dape.kernel > 1 && task_facts(check.settings().task).translates) {
+  if (dape.kernel > 1 && task_facts(check.settings().task).has_decoder) {
     check.problem(
         {check.option("kernel"), check.choice(), "task"},
         "DAPE V2 computes a text anew for each token, which a translator's search does not",

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "config/formula/library.h"
 #include "config/formula/parameters.h"
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"

@@ -167,7 +167,7 @@ void check_length_in_translation(const SchemeCheck& check, const RopeSettings& r
                               to_word(rope.scaling)),
                   "position.cross: none, or a scaling that is the same at all lengths");
   }
-  if (task_facts(settings.task).translates && uses_linear_attention(settings.attention)) {
+  if (task_facts(settings.task).has_decoder && uses_linear_attention(settings.attention)) {
     check.problem({check.option("scaling"), "attention.kernel"},
                   fmt::format("{} rotates the keys of a translation again as it grows, and linear "
                               "attention does not keep them",

@@ -133,7 +133,7 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
   for (const StudyReferenceLine& line : study.reference_lines) {
     if (line.value || study.runs.empty()) continue;
     const bool text = std::all_of(study.runs.begin(), study.runs.end(), [](const StudyRun& run) {
-      return task_facts(run.settings.task).evaluates_text;
+      return task_facts(run.settings.task).data == TaskData::prepared_text;
     });
     const bool of_loss = study.metric == "validation_loss" ||
                          study.metric == "bits_per_character" || study.metric == "bits_per_byte";
@@ -146,18 +146,19 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
 }
 
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems) {
-  const auto all = [&](bool TaskFacts::*can) {
-    return std::all_of(study.runs.begin(), study.runs.end(),
-                       [can](const StudyRun& run) { return task_facts(run.settings.task).*can; });
+  const auto all_read = [&](TaskData data) {
+    return std::all_of(study.runs.begin(), study.runs.end(), [data](const StudyRun& run) {
+      return task_facts(run.settings.task).data == data;
+    });
   };
   const auto refuse = [&](const char* key, const char* message) {
     problems.add({.where = file, .key = key, .message = message, .hint = ""});
   };
-  if (study.evaluations.decodes() && !all(&TaskFacts::translates)) {
+  if (study.evaluations.decodes() && !all_read(TaskData::parallel_text)) {
     refuse("evaluate.split",
            "without lengths is of translators; not all runs of this study are that");
   }
-  if (!study.evaluations.lengths.empty() && !all(&TaskFacts::evaluates_text)) {
+  if (!study.evaluations.lengths.empty() && !all_read(TaskData::prepared_text)) {
     refuse("evaluate.lengths", "are of language models; not all runs of this study are that");
   }
 }

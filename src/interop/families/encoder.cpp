@@ -206,13 +206,13 @@ void expect_bert_layers(const Settings& settings, Wishes& wishes) {
   expect_plain_attention(settings, wishes);
   wishes.expect(settings.model.embedding_scale == EmbeddingScale::none,
                 "embeddings are not scaled (model.embedding_scale none)");
-  wishes.expect(!task_facts(settings.task).matches, "none is a matcher of texts");
+  wishes.expect(task_facts(settings.task).exported != ExportForm::none, "none is a matcher of texts");
   expect_older_blocks(settings.model, wishes);
 }
 
 void expect_head(const Settings& settings, ClassifierHead head, const std::string& title,
                  Wishes& wishes) {
-  if (!task_facts(settings.task).predicts_labels) return;
+  if (task_facts(settings.task).exported != ExportForm::classifier) return;
   const char* const name = head == ClassifierHead::roformer ? "roformer" : "bert";
   wishes.expect(settings.glue.head == head,
                 fmt::format("{}'s classification head is glue.head {}", title, name));

@@ -340,7 +340,7 @@ std::vector<ConfigField> modernbert_fields() {
 void expect_modernbert(const Settings& settings, Wishes& wishes) {
   const ModelSettings& model = settings.model;
   const TaskFacts& task = task_facts(settings.task);
-  wishes.expect(!task.matches, "it is no matcher of texts");
+  wishes.expect(task.exported != ExportForm::none, "it is no matcher of texts");
   layers_of(settings, wishes);
   wishes.expect(!model.first_norm,
                 "its embedding's norm is the first layer's, too (model.first_norm false)");
@@ -359,7 +359,7 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
                 "its embedding is not scaled (model.embedding_scale none)");
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "its language head is BERT's (model.head bert)");
-  wishes.expect(!task.predicts_labels || settings.glue.head == ClassifierHead::modernbert,
+  wishes.expect(task.exported != ExportForm::classifier || settings.glue.head == ClassifierHead::modernbert,
                 "its classification head is glue.head modernbert");
 }
 

@@ -84,7 +84,7 @@ Family roformer_family() {
       .note =
           [](const Settings& settings, std::vector<std::string>& notes) {
             const double dropout = settings.model.dropout;
-            if (!task_facts(settings.task).predicts_labels) return;
+            if (task_facts(settings.task).exported != ExportForm::classifier) return;
             if (settings.glue.head_dropout == dropout) return;
             notes.push_back(fmt::format(
                 "RoFormer's head takes the dropout of the encoder, {}, in training; this model's "

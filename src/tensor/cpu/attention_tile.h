@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "tensor/attention_kernels.h"
-#include "tensor/cpu/head_rows.h"
-#include "tensor/loops.h"
-#include "tensor/scratch.h"
+#include "tensor/cpu/attention_products.h"
+#include "tensor/dispatch.h"
+#include "tensor/parallel.h"
 #include "tensor/tiled_attention.h"
 
 namespace roformer {
@@ -84,88 +84,34 @@ class AttentionTile {
   void backward(const at::Tensor& output, const at::Tensor& logarithm,
                 const at::Tensor& output_gradient, const TiledAttentionGradients& gradients,
                 const at::Tensor& differences) {
-    thread_local Scratch<A> score_memory, slope_memory, row_memory, difference_memory,
-        column_memory;
-    thread_local Scratch<T> probability_memory, narrow_memory;
     const HeadRows<M> out(output, head_, width_), out_gradient(output_gradient, head_, width_),
         to_query(gradients.query, head_, width_);
     const RowRange<M> to_keys = keys_of(gradients.key, head_),
                       to_values = keys_of(gradients.value, head_);
     products_.begin_gradients(to_keys, to_values);
-    const bool summed = in_.sums.defined();
-    double* const to_sums = summed ? sums_of(gradients.sums) : nullptr;
-    if (summed) std::fill_n(to_sums, segment_.key_length, 0.0);
-    // An output of few digits cannot tell 1 - p from nothing where one key has nearly all the
-    // weight, which is what the slope is made of.
-    const bool of_output = !summed && std::is_same_v<A, M>;
-    A* const shift = of_output ? row_memory(queries_) : nullptr;
+    double* const to_sums = in_.sums.defined() ? sums_of(gradients.sums) : nullptr;
+    if (to_sums != nullptr) std::fill_n(to_sums, segment_.key_length, 0.0);
     // The last queries first: without a window they see all keys and begin the sums.
     const std::int64_t blocks = (segment_.query_length + queries_ - 1) / queries_;
     bool begun = false;
     for (std::int64_t block = blocks - 1; block >= 0; --block) {
       const Queries queries = queries_from(block * queries_);
-      const SeenKeys seen = queries.seen;
       const RowRange<M> to = rows_of(to_query, queries);
-      if (seen.count == 0) {
+      if (queries.seen.count == 0) {
         clear(to);
         continue;
       }
       const typename Products::Rows query = products_.queries(rows_of(query_, queries)),
                                     gradient = products_.gradients(rows_of(out_gradient, queries));
-      A* const scores = score_memory(queries.numbers());
-      A* const slopes = slope_memory(queries.numbers());
-      T *probabilities, *narrow;
-      if constexpr (std::is_same_v<A, T>) {
-        probabilities = scores;
-        narrow = slopes;
-      } else {
-        probabilities = probability_memory(queries.numbers());
-        narrow = narrow_memory(queries.numbers());
-      }
-      products_.with_keys(query, to.count, seen, scores);
-      products_.with_values(gradient, to.count, seen, slopes);
-      if (of_output) {
-        loops_.row_products(out.at(to.begin), out.row, out_gradient.at(to.begin), out_gradient.row,
-                            to.count, width_, shift);
-      }
-      A* bias_gradient = nullptr;
-      std::int64_t bias_gradient_row = 0;
-      A* sums_of_differences = nullptr;  // of these queries: neither long nor far from the others'
-      const std::int64_t differing = to.count + seen.count - 1;
-      if (summed) {  // all rows add to one
-        bias_gradient = column_memory(seen.count);
-        std::fill_n(bias_gradient, seen.count, A(0));
-      } else if (differences.defined()) {
-        sums_of_differences = difference_memory(differing);
-        std::fill_n(sums_of_differences, differing, A(0));
-        bias_gradient = sums_of_differences + to.count - 1;
-        bias_gradient_row = -1;
-      } else if (const at::Tensor* const wanted = wanted_of(gradients); wanted != nullptr) {
-        bias_gradient = pairs(*wanted, queries.first) + seen.skipped;
-        bias_gradient_row = pair_row(*wanted);
-      }
-      loops_.slope({.rows = rows(scores, queries),
-                    .gradients = slopes,
-                    .logarithm = logarithms(logarithm, to.begin),
-                    .shift = shift,
-                    .bias_gradient = bias_gradient,
-                    .bias_gradient_row = bias_gradient_row,
-                    .probabilities = probabilities,
-                    .slopes = narrow});
-      if (sums_of_differences != nullptr) {
-        A* const sums = pairs(differences, queries.first + to.count - 1) + seen.skipped;
-        for (std::int64_t i = 0; i < differing; ++i) sums[i] += sums_of_differences[i];
-      }
-      // A row of slopes sums to nothing, as the probabilities sum to one: only columns count.
-      for (std::int64_t i = 0; summed && i < seen.count; ++i) {
-        to_sums[seen.skipped + i] -= static_cast<double>(bias_gradient[i]);
-      }
-      const bool all = seen.skipped == 0 && seen.count == segment_.key_length;
-      if (!begun && !all) products_.clear_gradients(segment_.key_length);
-      products_.add_to_values(probabilities, gradient, to.count, seen, begun || !all);
-      products_.add_to_keys(narrow, query, to.count, seen, begun || !all);
+      const BiasGradient of_bias = bias_gradient(queries, gradients, differences);
+      const Slopes slopes = slopes_of(query, gradient, queries,
+                                      {.shift = shift_of(out, out_gradient, to),
+                                       .logarithm = logarithms(logarithm, to.begin),
+                                       .of_bias = of_bias});
+      add_bias_gradient(of_bias, queries, differences, to_sums);
+      add_key_value_gradients(query, gradient, queries, slopes, begun);
       begun = true;
-      products_.store(products_.sum_keys(narrow, seen, to), to);
+      products_.store(products_.sum_keys(slopes.slopes, queries.seen, to), to);
     }
     if (begun) {
       products_.end_gradients(to_keys, to_values);
@@ -184,7 +130,110 @@ class AttentionTile {
     std::int64_t numbers() const {
       return Products::pair_rows(count) * Products::pair_row(seen.count);
     }
+    // How many differences of positions the pairs have.
+    std::int64_t differences() const { return count + seen.count - 1; }
   };
+
+  // The results of slopes_of(), [queries, keys].
+  struct Slopes {
+    T *probabilities, *slopes;
+  };
+  // Where the slopes of the scores are summed for the gradient of a bias. `differences` holds sums
+  // by difference of positions for these queries alone: neither long nor far from each other.
+  struct BiasGradient {
+    A* numbers = nullptr;  // of row 0; null: not wanted
+    std::int64_t row = 0;
+    A* differences = nullptr;
+  };
+  struct SlopeInputs {
+    A* shift;
+    const A* logarithm;
+    BiasGradient of_bias;
+  };
+
+  // The sums of output * its gradient for some queries, or null: the loop takes them from the
+  // probabilities. A rounded output cannot tell 1 - p from zero where one key has nearly all the
+  // weight, and the slope consists of that difference.
+  A* shift_of(const HeadRows<M>& out, const HeadRows<M>& out_gradient, RowRange<M> to) const {
+    if (in_.sums.defined() || !std::is_same_v<A, M>) return nullptr;
+    thread_local Scratch<A> memory;
+    A* const shift = memory(queries_);
+    loops_.row_products(out.at(to.begin), out.row, out_gradient.at(to.begin), out_gradient.row,
+                        to.count, width_, shift);
+    return shift;
+  }
+
+  BiasGradient bias_gradient(const Queries& queries, const TiledAttentionGradients& gradients,
+                             const at::Tensor& differences) const {
+    thread_local Scratch<A> difference_memory, column_memory;
+    const SeenKeys seen = queries.seen;
+    if (in_.sums.defined()) {  // all rows add to one
+      A* const columns = column_memory(seen.count);
+      std::fill_n(columns, seen.count, A(0));
+      return {.numbers = columns};
+    }
+    if (differences.defined()) {
+      A* const sums = difference_memory(queries.differences());
+      std::fill_n(sums, queries.differences(), A(0));
+      return {.numbers = sums + queries.count - 1, .row = -1, .differences = sums};
+    }
+    const at::Tensor* const wanted = wanted_of(gradients);
+    if (wanted == nullptr) return {};
+    return {.numbers = pairs(*wanted, queries.first) + seen.skipped, .row = pair_row(*wanted)};
+  }
+
+  // Recomputes the probabilities and makes the slopes of the scores, which also add to the bias's.
+  Slopes slopes_of(const typename Products::Rows& query, const typename Products::Rows& gradient,
+                   const Queries& queries, const SlopeInputs& in) {
+    thread_local Scratch<A> score_memory, slope_memory;
+    thread_local Scratch<T> probability_memory, narrow_memory;
+    A* const scores = score_memory(queries.numbers());
+    A* const slopes = slope_memory(queries.numbers());
+    Slopes result;
+    if constexpr (std::is_same_v<A, T>) {
+      result = {.probabilities = scores, .slopes = slopes};
+    } else {
+      result = {.probabilities = probability_memory(queries.numbers()),
+                .slopes = narrow_memory(queries.numbers())};
+    }
+    products_.with_keys(query, queries.count, queries.seen, scores);
+    products_.with_values(gradient, queries.count, queries.seen, slopes);
+    loops_.slope({.rows = rows(scores, queries),
+                  .gradients = slopes,
+                  .logarithm = in.logarithm,
+                  .shift = in.shift,
+                  .bias_gradient = in.of_bias.numbers,
+                  .bias_gradient_row = in.of_bias.row,
+                  .probabilities = result.probabilities,
+                  .slopes = result.slopes});
+    return result;
+  }
+
+  // Moves the sums of some queries to the segment's.
+  void add_bias_gradient(const BiasGradient& of_bias, const Queries& queries,
+                         const at::Tensor& differences, double* to_sums) const {
+    const SeenKeys seen = queries.seen;
+    if (of_bias.differences != nullptr) {
+      A* const sums = pairs(differences, queries.first + queries.count - 1) + seen.skipped;
+      for (std::int64_t i = 0; i < queries.differences(); ++i) sums[i] += of_bias.differences[i];
+    }
+    if (to_sums == nullptr) return;
+    // A row of slopes sums to zero because the probabilities sum to one: only columns count.
+    for (std::int64_t i = 0; i < seen.count; ++i) {
+      to_sums[seen.skipped + i] -= static_cast<double>(of_bias.numbers[i]);
+    }
+  }
+
+  // `begun`: earlier queries have added to the gradients.
+  void add_key_value_gradients(const typename Products::Rows& query,
+                               const typename Products::Rows& gradient, const Queries& queries,
+                               const Slopes& slopes, bool begun) {
+    const SeenKeys seen = queries.seen;
+    const bool all = seen.skipped == 0 && seen.count == segment_.key_length;
+    if (!begun && !all) products_.clear_gradients(segment_.key_length);
+    products_.add_to_values(slopes.probabilities, gradient, queries.count, seen, begun || !all);
+    products_.add_to_keys(slopes.slopes, query, queries.count, seen, begun || !all);
+  }
 
   const TiledAttention& in_;
   const AttentionSegment& segment_;

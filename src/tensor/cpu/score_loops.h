@@ -3,8 +3,8 @@
 // several rows at once; all else is done before or after it, key upon key.
 #pragma once
 
+#include "tensor/attention_kernels.h"
 #include "tensor/cpu/attention_loops.h"
-#include "tensor/score_kernels.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 

@@ -2,8 +2,8 @@
 // columns are keys, from one layer to the next without leaving the core's own cache.
 #pragma once
 
+#include "tensor/attention_kernels.h"
 #include "tensor/cpu/lanes.h"
-#include "tensor/score_kernels.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 

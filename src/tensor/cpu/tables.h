@@ -5,16 +5,11 @@
 
 #define ROFORMER_INLINE [[gnu::always_inline]] inline
 
-#include "tensor/cpu/activation_loops.h"
 #include "tensor/cpu/attention_loops.h"
-#include "tensor/cpu/favor_loops.h"
-#include "tensor/cpu/few_queries_loops.h"
-#include "tensor/cpu/norm_loops.h"
 #include "tensor/cpu/panel_loops.h"
-#include "tensor/cpu/rotation_loops.h"
+#include "tensor/cpu/row_loops.h"
 #include "tensor/cpu/score_loops.h"
 #include "tensor/cpu/score_network_loops.h"
-#include "tensor/cpu/sum_loops.h"
 #include "tensor/cpu/vocabulary_loops.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {

@@ -1,12 +1,12 @@
 #include "tensor/gpu/adamw.h"
 
-#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <type_traits>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/gpu/launch.h"
 
 namespace roformer::gpu {

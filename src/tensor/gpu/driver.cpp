@@ -1,19 +1,255 @@
 #include "tensor/gpu/driver.h"
 
+#include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <array>
+#include <cstdlib>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/hexadecimal.h"
 
 namespace roformer::gpu {
 namespace {
 
+using Result = int;  // of NVIDIA's libraries, 0: done
+
+// Fills function pointers with a library's functions; the first that is missing is the reason why
+// the library is of no use.
+struct FunctionFinder {
+  void* library;
+  const char* owner;  // "NVRTC"
+  std::string& reason;
+
+  template <typename Function>
+  void operator()(Function& function, const char* name) const {
+    void* const symbol = dlsym(library, name);
+    if (symbol == nullptr && reason.empty()) reason = fmt::format("{} has no {}", owner, name);
+    function = reinterpret_cast<Function>(symbol);
+  }
+};
+
+// NVRTC's interface (nvrtc.h of CUDA 12 and 13), whose header comes with a toolkit only.
+using Program = struct OpaqueProgram*;
+
+struct Nvrtc {
+  std::string reason;  // why there is none
+  Result (*version)(int* major, int* minor) = nullptr;
+  Result (*create)(Program*, const char* source, const char* name, int headers,
+                   const char* const* texts, const char* const* names) = nullptr;
+  Result (*destroy)(Program*) = nullptr;
+  Result (*add_expression)(Program, const char* expression) = nullptr;
+  Result (*compile)(Program, int options, const char* const* values) = nullptr;
+  Result (*log_size)(Program, std::size_t*) = nullptr;
+  Result (*log)(Program, char*) = nullptr;
+  Result (*image_size)(Program, std::size_t*) = nullptr;
+  Result (*image)(Program, char*) = nullptr;
+  Result (*lowered_name)(Program, const char* expression, const char** symbol) = nullptr;
+  const char* (*error_text)(Result) = nullptr;
+};
+
+// Where it may lie: where PyTorch's wheels have it beside LibTorch, and wherever the system looks,
+// whose own may be too old for the GPU.
+std::vector<std::string> nvrtc_paths() {
+  std::vector<std::string> paths;
+  Dl_info library = {};
+  if (dladdr(reinterpret_cast<const void*>(&at::globalContext), &library) != 0) {
+    const auto packages =
+        std::filesystem::path(library.dli_fname).parent_path() / ".." / ".." / "nvidia";
+    paths.push_back(packages / "cu13" / "lib" / "libnvrtc.so.13");
+    paths.push_back(packages / "cuda_nvrtc" / "lib" / "libnvrtc.so.12");
+  }
+  paths.insert(paths.end(), {"libnvrtc.so.13", "libnvrtc.so.12"});
+  return paths;
+}
+
+// NVRTC looks for a second library by name alone, which is found where it is open already.
+void open_builtins_beside(const std::filesystem::path& library) {
+  if (!library.has_parent_path()) return;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(library.parent_path(), error)) {
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so.")) {
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+  }
+}
+
+Nvrtc open_nvrtc() {
+  Nvrtc found;
+  void* library = nullptr;
+  for (const std::string& path : nvrtc_paths()) {
+    open_builtins_beside(path);
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+  }
+  if (library == nullptr) {
+    found.reason =
+        "NVRTC (libnvrtc.so.13 or .12) is neither where the system looks for libraries nor beside "
+        "LibTorch";
+    return found;
+  }
+  const FunctionFinder find{library, "NVRTC", found.reason};
+  find(found.version, "nvrtcVersion");
+  find(found.create, "nvrtcCreateProgram");
+  find(found.destroy, "nvrtcDestroyProgram");
+  find(found.add_expression, "nvrtcAddNameExpression");
+  find(found.compile, "nvrtcCompileProgram");
+  find(found.log_size, "nvrtcGetProgramLogSize");
+  find(found.log, "nvrtcGetProgramLog");
+  find(found.image_size, "nvrtcGetCUBINSize");
+  find(found.image, "nvrtcGetCUBIN");
+  find(found.lowered_name, "nvrtcGetLoweredName");
+  find(found.error_text, "nvrtcGetErrorString");
+  return found;
+}
+
+const Nvrtc& nvrtc() {
+  static const Nvrtc opened = open_nvrtc();
+  return opened;
+}
+
+// Names of headers that the run-time compiler has not; sources/device_library.h stands for each.
+constexpr std::array kLibraryHeaders = {"cmath", "cstdint", "cstring", "type_traits",
+                                        "c10/util/BFloat16.h"};
+constexpr const char* kLibrary = "tensor/gpu/sources/device_library.h";
+
+constexpr const char* kPreamble =
+    "#define ROFORMER_KERNELS_NAMESPACE device\n"
+    "#define ROFORMER_GPU\n"
+    "#define ROFORMER_INLINE __device__ __forceinline__\n";
+
+const SourceFile& source_file(std::string_view name) {
+  for (const SourceFile& file : source_files()) {
+    if (file.name == name) return file;
+  }
+  assertion_failed("a source of that name", __FILE__, __LINE__);
+}
+
+// What decides about the result, besides the names of kernel and architecture.
+std::uint64_t hash_of_sources() {
+  static const std::uint64_t hash = [] {
+    std::string all = kPreamble + compiler_version();
+    for (const SourceFile& file : source_files()) all.append(file.name).append(file.text);
+    return XXH3_64bits(all.data(), all.size());
+  }();
+  return hash;
+}
+
+// In a file: a checksum of the rest, the symbol, a line end, the image.
+std::string with_checksum(const CompiledKernel& kernel) {
+  const std::string rest = kernel.symbol + "\n" + kernel.image;
+  return hexadecimal(XXH3_64bits(rest.data(), rest.size())) + rest;
+}
+
+bool read_kernel(const std::string& text, CompiledKernel& kernel) {
+  constexpr std::size_t kDigits = 16;
+  if (text.size() < kDigits) return false;
+  const std::string_view rest = std::string_view(text).substr(kDigits);
+  if (text.substr(0, kDigits) != hexadecimal(XXH3_64bits(rest.data(), rest.size()))) return false;
+  const std::size_t end = rest.find('\n');
+  if (end == std::string_view::npos) return false;
+  kernel = {.image = std::string(rest.substr(end + 1)), .symbol = std::string(rest.substr(0, end))};
+  return true;
+}
+
+}  // namespace
+
+const std::string& reason_against_compiler() {
+  return nvrtc().reason;
+}
+
+std::string compiler_version() {
+  int major = 0, minor = 0;
+  nvrtc().version(&major, &minor);
+  return fmt::format("{}.{}", major, minor);
+}
+
+CompiledKernel compile_kernel(const std::string& source, const std::string& kernel,
+                              const std::string& architecture) {
+  const Nvrtc& library = nvrtc();
+  if (!library.reason.empty()) throw_failure("", library.reason);
+  std::vector<const char*> texts, names;
+  for (const SourceFile& file : source_files()) {
+    texts.push_back(file.text.data());
+    names.push_back(file.name.data());
+  }
+  for (const char* name : kLibraryHeaders) {
+    texts.push_back(source_file(kLibrary).text.data());
+    names.push_back(name);
+  }
+  const std::string name = fmt::format("tensor/gpu/sources/{}.cu", source);
+  const std::string text = kPreamble + std::string(source_file(name).text);
+  const std::string expression = "roformer::kernels::device::" + kernel;
+  Program program = nullptr;
+  const auto must = [&](Result result) {
+    if (result != 0) throw_failure(name, fmt::format("NVRTC: {}", library.error_text(result)));
+  };
+  must(library.create(&program, text.c_str(), name.c_str(), static_cast<int>(texts.size()),
+                      texts.data(), names.data()));
+  must(library.add_expression(program, expression.c_str()));
+  const std::string target = "--gpu-architecture=" + architecture;
+  // kernels.h declares functions of the host, too.
+  const std::array options = {target.c_str(), "--std=c++20", "--device-as-default-execution-space"};
+  if (library.compile(program, static_cast<int>(options.size()), options.data()) != 0) {
+    std::size_t size = 0;
+    must(library.log_size(program, &size));
+    std::string log(size, '\0');
+    must(library.log(program, log.data()));
+    library.destroy(&program);
+    throw_failure(
+        name, fmt::format("{} for {} cannot be compiled: {}", kernel, architecture, log.c_str()));
+  }
+  const char* symbol = nullptr;
+  must(library.lowered_name(program, expression.c_str(), &symbol));
+  std::size_t size = 0;
+  must(library.image_size(program, &size));
+  CompiledKernel compiled{.image = std::string(size, '\0'), .symbol = symbol};
+  must(library.image(program, compiled.image.data()));
+  library.destroy(&program);
+  return compiled;
+}
+
+CompiledKernel compiled_kernel(const std::string& source, const std::string& kernel,
+                               const std::string& architecture,
+                               const std::filesystem::path& folder) {
+  if (folder.empty()) return compile_kernel(source, kernel, architecture);
+  const std::string key = source + "/" + kernel;
+  const auto file = folder / fmt::format("{}-{}-{}", architecture, hexadecimal(hash_of_sources()),
+                                         hexadecimal(XXH3_64bits(key.data(), key.size())));
+  CompiledKernel found;
+  try {
+    if (std::filesystem::exists(file) && read_kernel(read_file(file), found)) return found;
+  } catch (const Error&) {  // as if it were not there
+  } catch (const std::filesystem::filesystem_error&) {
+  }
+  found = compile_kernel(source, kernel, architecture);
+  try {
+    make_directories(folder);
+    write_file_atomically(file, with_checksum(found));
+  } catch (const Error&) {  // compiled again the next time
+  }
+  return found;
+}
+
+std::filesystem::path kernel_cache() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return std::filesystem::path(cache) / "roformer" / "kernels";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return std::filesystem::path(home) / ".cache" / "roformer" / "kernels";
+  }
+  return {};
+}
+
+namespace {
+
 // The driver's interface (cuda.h), whose header comes with a toolkit only.
-using Result = int;  // 0: done
 using Context = void*;
 using Module = void*;
 using StreamHandle = void*;
@@ -46,13 +282,7 @@ Driver open_driver() {
     found.reason = std::string("NVIDIA's driver cannot be opened: ") + dlerror();
     return found;
   }
-  const auto find = [&](auto& function, const char* name) {
-    void* const symbol = dlsym(library, name);
-    if (symbol == nullptr && found.reason.empty()) {
-      found.reason = fmt::format("NVIDIA's driver has no {}", name);
-    }
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
-  };
+  const FunctionFinder find{library, "NVIDIA's driver", found.reason};
   find(found.start, "cuInit");
   find(found.error_text, "cuGetErrorString");
   find(found.count, "cuDeviceGetCount");

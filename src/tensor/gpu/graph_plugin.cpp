@@ -1,4 +1,4 @@
-#include "tensor/gpu/graph_plugin.h"
+#include "tensor/gpu/plugin.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -7,8 +7,6 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 
 #include <exception>
-
-#include "tensor/gpu/plugin.h"
 
 namespace {
 

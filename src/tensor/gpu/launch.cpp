@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "tensor/gpu/compiler.h"
 #include "tensor/gpu/driver.h"
 
 namespace roformer::gpu {

@@ -21,4 +21,16 @@ Plugin open_plugin() {
   return {.library = library};
 }
 
+DeviceGraphs device_graphs() {
+  const Plugin plugin = open_plugin();
+  if (plugin.library == nullptr) return {.make = {}, .reason = plugin.reason};
+  const auto make =
+      reinterpret_cast<MakeDeviceGraphFunction>(dlsym(plugin.library, kMakeDeviceGraphName));
+  return {.make = [make] {
+    std::unique_ptr<DeviceGraph> graph;
+    make(graph);
+    return graph;
+  }};
+}
+
 }  // namespace roformer::gpu

@@ -1,6 +1,5 @@
 #include "tensor/gpu/row_kernels.h"
 
-#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/gpu/launch.h"
-#include "tensor/gpu/pieces.h"
-#include "tensor/gpu/rotated_parts.h"
 
 namespace roformer::gpu {
 namespace {

@@ -1,16 +1,50 @@
 // The operations on rows of operations.h by kernels of our own on a GPU, on the same structures as
-// the CPU's loops (kernels.h). T is float, double or c10::BFloat16. All rows at once.
+// the CPU's loops (kernels.h). T is float, double or c10::BFloat16. Also read by the kernels'
+// compiler.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
-#include <vector>
 
 #include "tensor/kernels.h"
 
+#ifndef __CUDACC_RTC__
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+#endif
+
 namespace roformer::gpu {
 
+// Sums of pieces of rows, and where they are added.
+template <typename A>
+struct PieceSums {
+  const A* sums = nullptr;  // [pieces, columns], `stride` from one piece to the next
+  std::int64_t pieces = 0;
+  std::int64_t stride = 0;
+  std::int64_t columns = 0;
+  A* to = nullptr;  // [columns], added to; null: not wanted
+};
+
+inline constexpr int kMostSums = 3;
+template <typename A>
+struct AllPieceSums {
+  PieceSums<A> each[kMostSums];
+};
+
+// The parts of rows (queries, keys and values) that one launch rotates.
+inline constexpr std::int64_t kMostParts = 3;
+inline constexpr int kRotateThreads = 256;  // of a block, at most
+
+template <typename T>
+struct RotatedParts {
+  kernels::Rotate<T> parts[kMostParts];
+  // For each part [groups of threads, heads * width]: the sum of the rows that a group processes.
+  // Null: not wanted.
+  kernels::Accumulate<T>* sums[kMostParts] = {};
+};
+
+#ifndef __CUDACC_RTC__
+// All process all rows at once.
 template <typename T>
 void bias_activation_forward(const kernels::BiasActivation<T>& work, std::int64_t rows,
                              at::Device device);
@@ -32,12 +66,12 @@ template <typename T>
 void residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t rows,
                             at::Device device);
 
-// `sums`, which is added to: of the columns of what is written, part after part; or null.
+// The column sums of the result, part after part, are added to `sums`, which may be null.
 template <typename T>
 void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at::Device device,
             kernels::Accumulate<T>* sums = nullptr);
 
-// Of all rows of logits from work.logits on. labels and results [rows].
+// All rows of logits, from row.logits on. Labels and results are [rows].
 template <typename T>
 struct CrossEntropyRows {
   kernels::CrossEntropyRow<T> row;
@@ -50,5 +84,6 @@ struct CrossEntropyRows {
 };
 template <typename T>
 void cross_entropy(const CrossEntropyRows<T>& work, at::Device device);
+#endif
 
 }  // namespace roformer::gpu

@@ -1,8 +1,5 @@
 #include "tensor/gpu/tiled_attention.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/gpu/driver.h"
 #include "tensor/gpu/launch.h"
 #include "tensor/on_device.h"

@@ -21,14 +21,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/host.h"
+#include "base/process.h"
 #include "tensor/gpu/plugin.h"
-#include "training/distributed/address.h"
+#include "training/distributed/heartbeat.h"
+#include "training/distributed/job_secret.h"
 #include "training/distributed/listening.h"
-#include "training/distributed/meeting.h"
 #include "training/distributed/nccl_plugin.h"
-#include "training/distributed/pulse.h"
-#include "training/distributed/sealed_store.h"
+#include "training/distributed/rendezvous.h"
 
 namespace roformer {
 namespace {
@@ -37,11 +36,12 @@ using Milliseconds = std::chrono::milliseconds;
 using Group = c10d::ProcessGroupGloo;
 using Store = c10::intrusive_ptr<c10d::Store>;
 
-// Waits are cut into slices, between which the others' pulse is looked at.
+// Waits are cut into slices; the heartbeats of the others are checked between them.
 constexpr Milliseconds kSlice{500};
-// What the others need to find out who is silent or what was said, a few of their slices and beats.
+// The time that the others need to read a reason or to find a silent process: a few slices and
+// beats.
 constexpr Milliseconds kTimeToRead{2000};
-// The last net, far beyond what the pulse finds.
+// The last safety net, far beyond what heartbeats find.
 constexpr Milliseconds kGroupTimeout{std::chrono::hours(6)};
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) {
@@ -52,8 +52,8 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-// Where this process listens for the others: in the network of MASTER_ADDR, else in that of another
-// machine of theirs.
+// Where this process listens for the others: in the network of MASTER_ADDR, else in the network of
+// another of their machines.
 std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std::string>& hosts,
                                                           const std::string& listens_at,
                                                           const std::string& master) {
@@ -69,7 +69,7 @@ std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std:
   return Group::createDefaultDevice();
 }
 
-// Empty where the key is not there, or not of this training.
+// Empty where the key is missing or was not written by this training.
 std::string own_text(c10d::Store& store, const std::string& key) {
   if (!store.check({key})) return "";
   try {
@@ -80,7 +80,7 @@ std::string own_text(c10d::Store& store, const std::string& key) {
   }
 }
 
-// The plug-in's function that makes groups, or why there is none.
+// The plug-in's function that makes groups, or the reason that there is none.
 struct NcclPlugin {
   MakeNcclGroup make = nullptr;
   std::string reason;
@@ -95,15 +95,15 @@ NcclPlugin open_nccl_plugin() {
   return {.make = reinterpret_cast<MakeNcclGroup>(find(kMakeNcclGroupName))};
 }
 
-// Leaves with the exit code that was decided on, past destructors that threads of the connection,
-// still waiting for somebody who is gone, could trip over.
+// Exits without destructors, which could clash with threads that still wait for a process that is
+// gone.
 void leave_at_exit(int status, void*) {
   std::fflush(nullptr);
   ::_exit(status);
 }
 
-// While it lives, who writes to a connection that the other end has closed gets an error instead of
-// SIGPIPE: this thread and those that it starts, for as long as they live.
+// While it lives, this thread and those that it starts get an error instead of SIGPIPE when they
+// write to a connection that the other end has closed.
 class WithoutPipeSignal {
  public:
   WithoutPipeSignal() {
@@ -113,7 +113,7 @@ class WithoutPipeSignal {
     ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
   }
   ~WithoutPipeSignal() {
-    // One that has come meanwhile is taken, or it would be delivered now.
+    // Takes a pending signal, which would be delivered now.
     sigset_t pipe;
     ::sigemptyset(&pipe);
     ::sigaddset(&pipe, SIGPIPE);
@@ -132,48 +132,49 @@ class GlooProcesses : public Processes {
  public:
   GlooProcesses(const Launch& launch, const ConnectOptions& options)
       : rank_(launch.rank), count_(launch.processes) {
-    const Meeting meeting = meet_others(launch, options);
-    const std::vector<std::string>& hosts = meeting.hosts;
-    store_ = meeting.store;
+    const Rendezvous met = rendezvous(launch, options);
+    const std::vector<std::string>& hosts = met.hosts;
+    store_ = met.store;
     local_count_ = std::ranges::count(hosts, host_name());
     local_rank_ = std::ranges::count(hosts.begin(), hosts.begin() + rank_, host_name());
-    // A connection of its own: a call that waits must not keep the pulse waiting.
-    const Store pulse_store = store_->clone();
-    pulse_store->setTimeout(options.timeout);
-    pulse_ = std::make_unique<Pulse>(
-        PulseStore{.set = [pulse_store](
-                              const std::string& key,
-                              const std::string& value) { pulse_store->set(key, bytes_of(value)); },
-                   .get =
-                       [pulse_store](const std::vector<std::string>& keys) {
-                         std::vector<std::string> values;
-                         for (const std::string& key : keys) {
-                           values.push_back(own_text(*pulse_store, key));
-                         }
-                         return values;
-                       }},
-        PulseOptions{.rank = rank_,
-                     .count = count_,
-                     .hosts = hosts,
-                     .store_rank = launch.launcher_keeps_store ? -1 : 0,
-                     .timeout = options.timeout,
-                     .beat = std::min(Milliseconds(500), options.timeout / 8)});
-    make_group(meeting, launch.master_address, options.timeout);
+    // A separate connection, so that no waiting call delays the heartbeat.
+    const Store heartbeat_store = store_->clone();
+    heartbeat_store->setTimeout(options.timeout);
+    heartbeat_ = std::make_unique<Heartbeat>(
+        HeartbeatStore{.set =
+                           [heartbeat_store](const std::string& key, const std::string& value) {
+                             heartbeat_store->set(key, bytes_of(value));
+                           },
+                       .get =
+                           [heartbeat_store](const std::vector<std::string>& keys) {
+                             std::vector<std::string> values;
+                             for (const std::string& key : keys) {
+                               values.push_back(own_text(*heartbeat_store, key));
+                             }
+                             return values;
+                           }},
+        HeartbeatOptions{.rank = rank_,
+                         .count = count_,
+                         .hosts = hosts,
+                         .store_rank = launch.launcher_keeps_store ? -1 : 0,
+                         .timeout = options.timeout,
+                         .beat = std::min(Milliseconds(500), options.timeout / 8)});
+    make_group(met, launch.master_address, options.timeout);
   }
 
   ~GlooProcesses() override {
     if (failed_) {
-      // Its threads wait for somebody who is gone.
+      // Its threads still wait for a process that is gone.
       [[maybe_unused]] auto* const left = group_.release();
       [[maybe_unused]] auto* const also_left = on_gpus_.release();
       ::on_exit(leave_at_exit, nullptr);
       return;
     }
-    pulse_.reset();
+    heartbeat_.reset();
     on_gpus_.reset();
     try {
       store_->set(fmt::format("end/{}", rank_), bytes_of("1"));
-      // The store lives in the first process: it stays until the others need it no more.
+      // The store lives in the first process, which stays until the others no longer need it.
       constexpr int kTries = 250;
       for (std::int64_t r = 0, tries = 0; rank_ == 0 && r < count_ && tries < kTries;) {
         if (store_->check({fmt::format("end/{}", r)})) {
@@ -183,7 +184,7 @@ class GlooProcesses : public Processes {
           std::this_thread::sleep_for(Milliseconds(20));
         }
       }
-    } catch (const std::exception&) {  // all is done
+    } catch (const std::exception&) {  // nothing is left to do
     }
   }
 
@@ -202,7 +203,7 @@ class GlooProcesses : public Processes {
     return begun([&] { return group_->alltoall_base(received, sent, evenly, evenly); });
   }
   std::unique_ptr<PendingExchange> begin_gather(at::Tensor all, at::Tensor own) override {
-    // Flat: it compares the shape of a row's share with that of what is sent.
+    // Flat, because c10d compares the shapes of what is sent and received.
     at::Tensor flat = all.view({-1}), sent = own.view({-1});
     return begun([&] { return group_->_allgather_base(flat, sent); });
   }
@@ -214,12 +215,12 @@ class GlooProcesses : public Processes {
 
   std::string use_gpu(const std::string& card) override {
     const NcclPlugin plugin = open_nccl_plugin();
-    // Of its launcher a process may see one GPU only, each another one.
+    // A launcher may show each process a different single GPU.
     const std::string place = host_name() + " " + card;
     const auto sharing = std::ranges::count(gather_texts(*this, place), place);
     const std::string own =
         sharing > 1 ? fmt::format("{} processes share a GPU", sharing) : plugin.reason;
-    // One that cannot keeps all from it.
+    // All use NCCL, or none.
     for (const std::string& reason : gather_texts(*this, own)) {
       if (!reason.empty()) return "through Gloo and the host's memory: " + reason;
     }
@@ -235,14 +236,14 @@ class GlooProcesses : public Processes {
     return "through NCCL";
   }
 
-  void alive() override { pulse_->alive(); }
-  std::shared_ptr<void> busy() override { return pulse_->busy(); }
-  bool stops(bool own) override { return pulse_->stops(own); }
+  void alive() override { heartbeat_->alive(); }
+  std::shared_ptr<void> busy() override { return heartbeat_->busy(); }
+  bool stops(bool own) override { return heartbeat_->stops(own); }
   void leave(const std::string& message) noexcept override {
     if (std::exchange(left_, true)) return;
-    // Who found another one silent has nothing to say that the others do not find themselves.
-    if (!std::exchange(failed_, true)) pulse_->leave(message);
-    // The store goes with the first process: the others get the time to read it.
+    // After a failure the others find the silent process themselves.
+    if (!std::exchange(failed_, true)) heartbeat_->leave(message);
+    // The store ends with the first process: gives the others time to read it.
     if (rank_ == 0) std::this_thread::sleep_for(kTimeToRead);
   }
 
@@ -263,7 +264,7 @@ class GlooProcesses : public Processes {
   std::int64_t local_count_ = 1;
   std::int64_t local_rank_ = 0;
   Store store_;
-  std::unique_ptr<Pulse> pulse_;
+  std::unique_ptr<Heartbeat> heartbeat_;
   c10::intrusive_ptr<Group> group_;
   c10::intrusive_ptr<c10d::Backend> on_gpus_;  // NCCL, where use_gpu() has found it
   bool failed_ = false;
@@ -277,7 +278,7 @@ class GlooProcesses : public Processes {
 
   template <typename Begin>
   std::unique_ptr<PendingExchange> begun(const Begin& begin) {
-    pulse_->alive();
+    heartbeat_->alive();
     try {
       return std::make_unique<Pending>(*this, begin());
     } catch (const std::exception& error) {
@@ -286,20 +287,20 @@ class GlooProcesses : public Processes {
   }
 
   void wait_for(c10d::Work& work) {
-    const std::shared_ptr<void> busy = pulse_->busy();
+    const std::shared_ptr<void> busy = heartbeat_->busy();
     while (!done_within_slice(work)) {
-      if (const std::optional<std::string> verdict = pulse_->verdict()) give_up(*verdict);
+      if (const std::optional<std::string> verdict = heartbeat_->verdict()) give_up(*verdict);
     }
   }
 
   bool done_within_slice(c10d::Work& work) {
     try {
-      // What waits for NCCL is the GPU, not its caller, which would learn nothing of the others.
+      // NCCL makes the GPU wait, not the caller, which would then miss that a process is gone.
       if (on_gpus_ && !completed_within(work, kSlice)) return false;
       work.wait(kSlice);
     } catch (const std::exception& error) {
       if (!work.isCompleted()) return false;
-      if (work.exception() != nullptr) fail(error);  // isSuccess() is none of NCCL's
+      if (work.exception() != nullptr) fail(error);  // NCCL's isSuccess() does not tell
       work.synchronize();
     }
     return true;
@@ -315,26 +316,26 @@ class GlooProcesses : public Processes {
     return true;
   }
 
-  // Gloo tries for long to reach somebody who was killed meanwhile: it does so on a thread of its
-  // own, while the pulse is looked at.
-  void make_group(const Meeting& meeting, const std::string& master, Milliseconds timeout) {
+  // Gloo tries for a long time to reach a process that was killed meanwhile. So it connects on
+  // another thread, while this one checks the heartbeats.
+  void make_group(const Rendezvous& met, const std::string& master, Milliseconds timeout) {
     std::promise<c10::intrusive_ptr<Group>> promise;
     std::future<c10::intrusive_ptr<Group>> made = promise.get_future();
-    std::thread([promise = std::move(promise), meeting, master, timeout, store = store_,
+    std::thread([promise = std::move(promise), met, master, timeout, store = store_,
                  rank = static_cast<int>(rank_), count = static_cast<int>(count_)]() mutable {
       try {
         const auto options = Group::Options::create(timeout);
-        options->devices.push_back(device_towards(meeting.hosts, meeting.listens_at, master));
+        options->devices.push_back(device_towards(met.hosts, met.listens_at, master));
         promise.set_value(c10::make_intrusive<Group>(store, rank, count, options));
       } catch (...) {
         promise.set_exception(std::current_exception());
       }
     }).detach();
-    const std::shared_ptr<void> busy = pulse_->busy();
+    const std::shared_ptr<void> busy = heartbeat_->busy();
     while (made.wait_for(kSlice) != std::future_status::ready) {
-      const std::optional<std::string> verdict = pulse_->verdict();
+      const std::optional<std::string> verdict = heartbeat_->verdict();
       if (!verdict) continue;
-      ::on_exit(leave_at_exit, nullptr);  // that thread goes on trying
+      ::on_exit(leave_at_exit, nullptr);  // that thread keeps trying
       give_up(*verdict);
     }
     try {
@@ -346,7 +347,7 @@ class GlooProcesses : public Processes {
   }
 
   [[noreturn]] void fail(const std::exception& error) {
-    give_up(pulse_->explain(first_line(error)));
+    give_up(heartbeat_->explain(first_line(error)));
   }
 
   [[noreturn]] void give_up(const std::string& reason) {
@@ -360,11 +361,11 @@ class GlooProcesses : public Processes {
 
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options) {
   if (launch.alone()) return make_single_process();
-  // What it would warn of is said in one line of ours. Once: tests have a thread for each process.
+  // Our own line replaces its warnings. Set once, since tests have a thread for each process.
   [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
   const WithoutPipeSignal quiet;
   auto processes = std::make_unique<GlooProcesses>(launch, options);
-  meet(*processes);  // all connections are there
+  barrier(*processes);  // all connections are there
   close_to_newcomers();
   return processes;
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/hexadecimal.h"
@@ -42,7 +43,7 @@ bool is_code(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// A name that a stranger cannot know before, and that two trainings do not share.
+// A name that a stranger cannot guess and that two trainings do not share.
 fs::path file_of(const fs::path& folder, const std::string& fingerprint) {
   return folder / (".roformer-" + fingerprint.substr(0, 16));
 }
@@ -78,7 +79,7 @@ std::string JobSecret::prefix() const {
 }
 
 std::string JobSecret::seal(std::string_view key, std::string_view value) const {
-  // The length keeps "ab", "c" from "a", "bc".
+  // The length tells "ab", "c" from "a", "bc".
   return code(std::to_string(key.size()) + " " + std::string(key).append(value)).append(value);
 }
 
@@ -128,6 +129,66 @@ std::optional<JobSecret> read_job_secret(const fs::path& folder, const std::stri
   JobSecret secret(std::string(text, static_cast<std::size_t>(size)));
   if (secret.fingerprint() != fingerprint) return std::nullopt;
   return secret;
+}
+
+SignedStore::SignedStore(c10::intrusive_ptr<c10d::Store> store, JobSecret secret)
+    : store_(std::move(store)), secret_(std::move(secret)), prefix_(secret_.prefix()) {}
+
+std::vector<std::string> SignedStore::named(const std::vector<std::string>& keys) const {
+  std::vector<std::string> names;
+  for (const std::string& key : keys) names.push_back(named(key));
+  return names;
+}
+
+c10::intrusive_ptr<c10d::Store> SignedStore::clone() {
+  return c10::make_intrusive<SignedStore>(store_->clone(), secret_);
+}
+
+void SignedStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
+  const std::string sealed =
+      secret_.seal(key, {reinterpret_cast<const char*>(value.data()), value.size()});
+  store_->set(named(key), std::vector<std::uint8_t>(sealed.begin(), sealed.end()));
+}
+
+std::vector<std::uint8_t> SignedStore::get(const std::string& key) {
+  const std::vector<std::uint8_t> sealed = store_->get(named(key));
+  const std::optional<std::string> value =
+      secret_.open(key, {reinterpret_cast<const char*>(sealed.data()), sealed.size()});
+  if (!value) throw ForeignValue("somebody who is no process of this training wrote to the store");
+  return {value->begin(), value->end()};
+}
+
+std::int64_t SignedStore::add(const std::string& key, std::int64_t value) {
+  return store_->add(named(key), value);
+}
+
+bool SignedStore::deleteKey(const std::string& key) {
+  return store_->deleteKey(named(key));
+}
+
+bool SignedStore::check(const std::vector<std::string>& keys) {
+  return store_->check(named(keys));
+}
+
+std::int64_t SignedStore::getNumKeys() {
+  return store_->getNumKeys();
+}
+
+void SignedStore::wait(const std::vector<std::string>& keys) {
+  store_->wait(named(keys));
+}
+
+void SignedStore::wait(const std::vector<std::string>& keys,
+                       const std::chrono::milliseconds& timeout) {
+  store_->wait(named(keys), timeout);
+}
+
+const std::chrono::milliseconds& SignedStore::getTimeout() const noexcept {
+  return store_->getTimeout();
+}
+
+void SignedStore::setTimeout(const std::chrono::milliseconds& timeout) {
+  store_->setTimeout(timeout);
 }
 
 }  // namespace roformer

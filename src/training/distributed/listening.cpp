@@ -44,7 +44,7 @@ bool is_loopback(const addrinfo& one) {
   return one.ai_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->sin6_addr);
 }
 
-// -1, and errno, where it cannot be had.
+// -1, with errno set, on failure.
 int listening_socket(const addrinfo& one) {
   const int descriptor = ::socket(one.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return -1;
@@ -68,9 +68,9 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     candidates.push_back(one);
   }
-  // Many systems give their own name an address that only they can reach (127.0.1.1): what other
-  // machines find under that name is another one of these, if any. Whoever says "localhost" or
-  // 127.0.0.1 means it. IPv4 first, which all have.
+  // Many systems give their own name an address that only they can reach (127.0.1.1); other
+  // machines find another of these addresses under that name, if any. "localhost" and 127.0.0.1 are
+  // taken literally. IPv4 comes first, since all systems have it.
   const bool named =
       host != "localhost" && !candidates.empty() && in_figures(*candidates.front()) != host;
   if (others_elsewhere && named) {
@@ -95,8 +95,8 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
 }
 
 void close_to_newcomers() {
-  // Drops every packet that comes to a socket that listens, before it becomes a connection. The
-  // sockets are Gloo's and the store's own, which do not hand them out.
+  // Drops every packet to a listening socket before it becomes a connection. Gloo and the store own
+  // these sockets and do not hand them out, so all descriptors are tried.
   sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program{.len = 1, .filter = &drop};
   rlimit limit{};
@@ -120,6 +120,30 @@ void allow_many_descriptors() {
   if (limit.rlim_cur >= wanted) return;
   limit.rlim_cur = wanted;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::optional<std::string> address_towards(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), "1", &hints, &found) != 0) return std::nullopt;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    const int descriptor = ::socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) continue;
+    // Sends nothing: the kernel only chooses the route.
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    const bool known = ::connect(descriptor, one->ai_addr, one->ai_addrlen) == 0 &&
+                       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+    ::close(descriptor);
+    char text[NI_MAXHOST] = {};
+    if (known && ::getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof text, nullptr,
+                               0, NI_NUMERICHOST) == 0) {
+      return text;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace roformer

@@ -1,28 +1,33 @@
-// Where process 0 listens for the others: at the address that MASTER_ADDR means, and nowhere else.
-// A store that listens on all interfaces talks to the whole network.
+// Where process 0 listens for the others: only at the address of MASTER_ADDR, since a store that
+// listens on all interfaces talks to the whole network.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace roformer {
 
 struct ListeningPlace {
-  int descriptor = -1;  // of a socket that listens; -1: all interfaces, nothing is opened yet
-  std::string address;  // in figures; empty for all interfaces
-  std::string remark;   // why all interfaces; "" where nobody needs to know
+  int descriptor = -1;  // a listening socket; -1: all interfaces, nothing is opened yet
+  std::string address;  // numeric; empty for all interfaces
+  std::string remark;   // why all interfaces; "" where the user need not know
 };
 
-// `host` as MASTER_ADDR says it; `others_elsewhere`: processes of other machines have to come
-// here. Throws Error (failure) where another program listens there already.
+// `host`: the value of MASTER_ADDR; `others_elsewhere`: processes of other machines have to
+// connect. Throws Error (failure) where another program listens there already.
 ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others_elsewhere);
 
-// From now on nobody gets a new connection to what this process listens at; those that there are
-// stay. Nothing happens where the system cannot do that.
+// Drops new connections to this process's listening sockets from now on; existing ones stay. Does
+// nothing where the system cannot do that.
 void close_to_newcomers();
 
-// Lets this process have as many open files as the system allows it: connections of strangers then
-// leave enough for its own.
+// Raises the limit of open files as far as the system allows, so that connections of strangers
+// leave enough for our own.
 void allow_many_descriptors();
+
+// This machine's numeric address from which it would reach `host`; nothing where it cannot. (The
+// machine's own name often leads to an address that only it can reach.)
+std::optional<std::string> address_towards(const std::string& host);
 
 }  // namespace roformer

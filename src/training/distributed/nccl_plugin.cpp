@@ -8,7 +8,7 @@
 
 extern "C" {
 
-// The size of the options that LibTorch is handed follows from the header that was included here.
+// The size of the options that are passed to LibTorch depends on the header included here.
 [[gnu::visibility("default")]] std::string roformer_nccl_plugin_reason() {
   constexpr int kMinor = 100;  // 2.28.9 is 22809
   if (c10d::getNcclVersionNumber() / kMinor == NCCL_VERSION_CODE / kMinor) return "";
@@ -18,7 +18,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] void roformer_make_nccl_group(
     const roformer::NcclGroupRequest& request, c10::intrusive_ptr<c10d::Backend>& group) {
-  // Who is dead the pulse finds out and says; NCCL's watchdog would abort the process before that.
+  // Heartbeats find and report a dead process; NCCL's watchdog would abort this one before that.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", /*overwrite=*/0);
   const auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = request.timeout;

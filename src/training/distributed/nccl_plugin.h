@@ -17,7 +17,7 @@ struct NcclGroupRequest {
   std::chrono::milliseconds timeout{};
 };
 
-// The names under which its two functions are found.
+// The names of its two functions.
 inline constexpr const char* kNcclPluginReasonName = "roformer_nccl_plugin_reason";
 inline constexpr const char* kMakeNcclGroupName = "roformer_make_nccl_group";
 using NcclPluginReason = std::string (*)();  // why it does not fit LibTorch; empty: it does

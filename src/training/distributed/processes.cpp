@@ -101,7 +101,7 @@ std::string text_of_first(Processes& processes, const std::string& own) {
           static_cast<std::size_t>(size.item<std::int64_t>())};
 }
 
-void meet(Processes& processes) {
+void barrier(Processes& processes) {
   const double nothing = 0;
   gather_numbers(processes, {&nothing, 1});
 }

@@ -1,7 +1,7 @@
 // Rotation of pairs of features, with a bias before it. A thread has kVector neighbouring pairs of
 // one head, or as many of the features behind the rotated ones, and goes down the rows; what it
 // reads nobody else writes, so that it may work in place.
-#include "tensor/gpu/rotated_parts.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {

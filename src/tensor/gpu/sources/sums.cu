@@ -1,5 +1,5 @@
 // What many blocks have summed of their rows each, added to the gradients that it belongs to.
-#include "tensor/gpu/pieces.h"
+#include "tensor/gpu/row_kernels.h"
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {

@@ -1,0 +1,64 @@
+// The subcommands of `roformer bench`, one file each, and what they share: flags, settings, tables.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "config/load.h"
+#include "report/table.h"
+#include "tensor/device.h"
+
+namespace roformer {
+
+void add_bench_attention(CLI::App& bench);  // attention kernels by the length of the text
+void add_bench_checks(CLI::App& bench);     // the cost of comparing checksums
+void add_bench_compare(CLI::App& bench);    // other programs at the same work
+void add_bench_decoding(CLI::App& bench);   // translation of a file
+void add_bench_devices(CLI::App& bench);    // whether a device trains as the CPU does
+void add_bench_positions(CLI::App& bench);  // the cost of the positional schemes
+void add_bench_scaling(CLI::App& bench);    // steps of several processes on this machine
+
+// Flags that several of them have. `overrides` are keys of the configuration.
+struct BenchFlags {
+  std::string config;
+  bool json = false, csv = false, markdown = false;
+  std::vector<Override> overrides;
+
+  bool text() const { return !json && !csv && !markdown; }
+};
+CLI::Option* add_config_flag(CLI::App& command, BenchFlags& flags);
+void add_json_flag(CLI::App& command, BenchFlags& flags,
+                   const std::string& help = "one JSON object");
+// A positive number with its default.
+void add_count(CLI::App& command, const std::string& name, std::int64_t& value,
+               const std::string& help);
+// "--lengths 512,1024": tokens of a sequence. They are sorted, each once, by sort_once().
+CLI::Option* add_lengths(CLI::App& command, std::vector<std::int64_t>& lengths,
+                         const std::string& help);
+void sort_once(std::vector<std::int64_t>& values);
+
+// Throws Error (usage) where more than one form of a table is asked for.
+void require_one_form(const BenchFlags& flags, const std::string& names);
+// Throws Error (usage) for the first name that is no positional scheme; `suggests` a near one.
+void require_schemes(const std::vector<std::string>& names, bool suggests);
+
+// The tasks that `bench mlm` and its like train.
+inline constexpr std::initializer_list<TaskKind> kLanguageModels = {TaskKind::mlm,
+                                                                    TaskKind::causal_lm};
+// The settings of a benchmark on random tokens. Throws Error (usage) as load_settings does, for
+// other tasks, and where the file gives no size of a vocabulary.
+Settings load_benchmark_settings(const BenchFlags& flags, std::initializer_list<TaskKind> tasks);
+// The file's settings or, without a file, these sizes; with the flags' overrides.
+Settings settings_or(const BenchFlags& flags, const std::vector<Override>& sizes);
+// Prepares the threads and chooses device and precision.
+ComputePlan prepare(const Settings& settings);
+std::string device_in_words(const ComputePlan& plan);  // the processor, or "cuda:0"
+
+// Nothing for a negative value, which was not measured.
+Cell measured(double value, double unit = 1);
+Column fixed_column(const std::string& title, const std::string& unit, int digits);
+void print(const Table& table);  // for the terminal
+
+}  // namespace roformer

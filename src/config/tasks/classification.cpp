@@ -1,0 +1,94 @@
+// The facts and keys of the classifier of GLUE's tasks.
+#include "config/schema_row.h"
+#include "config/task_facts.h"
+#include "config/words.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> glue_keys() {
+  return {
+      ROFORMER_KEY(glue.task,
+                   {.help = "which task of the benchmark (Wang 2019)", .tasks = {TaskKind::glue}}),
+      ROFORMER_KEY(glue.head,
+                   {.help = "bert: dense and tanh on [CLS], dropout, output; roformer: the head of "
+                            "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
+                            "output); modernbert: that of its ModernBERT (dense, activation, norm, "
+                            "dropout, output), whose first two begin as the masked language "
+                            "head's; linear: dropout, output",
+                    .tasks = {TaskKind::glue}}),
+      ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
+                                       .range = below_one(),
+                                       .help = "dropout inside the head",
+                                       .tasks = {TaskKind::glue}}),
+      ROFORMER_KEY(glue.class_names,
+                   {.help = "what `predict` and an export call the task's labels, in their order: "
+                            "NEGATIVE|POSITIVE; empty: as the task does. An imported classifier's "
+                            "are its folder's",
+                    .tasks = {TaskKind::glue},
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(glue.pooling, {.help = "what the head reads: the state of the first token, "
+                                          "[CLS], or the mean of the states of all tokens",
+                                  .tasks = {TaskKind::glue}}),
+  };
+}
+
+std::string_view by_glue_metric(const Settings& settings) {
+  return glue_metric(settings.glue.task);
+}
+
+std::vector<TaskFigure> glue_figures(const Settings& settings) {
+  std::vector<TaskFigure> figures{{"loss", "validation_loss"}, {"collapsed", "collapsed"}};
+  const std::string ranking(by_glue_metric(settings));
+  if (settings.glue.task == GlueTask::stsb) {
+    figures.push_back({"pearson", "pearson"});
+  } else if (ranking != "accuracy") {
+    figures.push_back({"accuracy", "accuracy"});
+  }
+  figures.push_back({ranking, ranking});
+  if (settings.glue.task != GlueTask::mnli) return figures;
+  for (const TaskFigure& figure : std::vector(figures)) {  // of its second set
+    figures.push_back({figure.figure + "_mismatched", figure.metric + "_mismatched"});
+  }
+  return figures;
+}
+
+MetricFacts share(std::string_view name, std::string_view title, std::string_view unit) {
+  return {.name = name, .title = title, .unit = unit, .digits = 1, .higher_is_better = true};
+}
+
+}  // namespace
+
+std::string_view glue_metric(GlueTask task) {
+  switch (task) {
+    case GlueTask::cola:
+      return "matthews";
+    case GlueTask::mrpc:
+    case GlueTask::qqp:
+      return "f1";
+    case GlueTask::stsb:
+      return "spearman";
+    default:
+      return "accuracy";
+  }
+}
+
+TaskFacts glue_facts() {
+  return {
+      .task = TaskKind::glue,
+      .name = "glue",
+      .title = "classifier",
+      .data = TaskData::glue_folder,
+      .data_hint = "--data.directory FOLDER, the GLUE folder that holds MRPC/, SST-2/ and so on",
+      .labelled = true,
+      .exported = ExportForm::classifier,
+      .keys = glue_keys,
+      .figures = glue_figures,
+      .ranked_by = by_glue_metric,
+      .metrics = {share("f1", "F1", "%"), share("matthews", "Matthews", "x100"),
+                  share("pearson", "Pearson", "x100"), share("spearman", "Spearman", "x100")},
+      .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
+                  "minutes"}};
+}
+
+}  // namespace roformer

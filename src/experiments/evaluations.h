@@ -1,0 +1,61 @@
+// The evaluations of a study: each is a child process `roformer evaluate` whose result stays as a
+// file in runs/STUDY/evaluations. A language model is measured at several lengths, as trained and
+// with options that do not change its weights; a translator decodes a whole set. An evaluation that
+// exists for the same checkpoint, data and flags is not made again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/job_runner.h"
+#include "experiments/length_report.h"
+#include "experiments/translation_report.h"
+
+namespace roformer {
+
+struct StudyEvaluationOptions {
+  std::string program;
+  std::int64_t parallel = 1;
+  Failures failures = {};  // evaluations that this command has already tried
+};
+
+// --- Lengths ---
+
+// Throws Error (usage) for a variant that no run of the study can be evaluated as, whatever the
+// length, as for a misspelt value: before anything is trained.
+void require_variants(const StudySettings& study);
+
+// The number of evaluations of a run, if none is refused.
+std::size_t expected_evaluations(const StudySettings& study, const StudyRun& run);
+
+// The missing evaluations of one finished run; none where it has no checkpoint. `study` and
+// `program` outlive the jobs.
+std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,
+                                 const std::string& program);
+
+struct LengthOutcome {
+  std::vector<LengthRow> rows;  // as trained, then variant by variant
+  std::size_t failed = 0;       // evaluations
+  int signal = 0;               // that stopped them; then there are no rows
+};
+
+// Refused evaluations (a table without so many positions, options that contradict each other) and
+// those without a checkpoint are known before anything runs and become cells with the reason. A
+// damaged evaluation is made again.
+LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
+                               const StudyEvaluationOptions& options);
+
+// --- Translations ---
+
+struct TranslationOutcome {
+  StudyTranslations translations;
+  std::size_t failed = 0;  // decodings
+  int signal = 0;          // that stopped them
+};
+
+// Throws Error (failure) where the data of the first run cannot be read.
+TranslationOutcome translate_sets(const StudySettings& study, const std::vector<StudyRow>& rows,
+                                  const StudyEvaluationOptions& options);
+
+}  // namespace roformer

@@ -1,0 +1,321 @@
+#include "runs/resume.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/checksummed_json.h"
+#include "base/checksummed_lines.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/launch.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "config/load.h"
+#include "config/position_facts.h"
+#include "config/problems.h"
+#include "config/task_facts.h"
+#include "config/words.h"
+#include "training/checkpoint.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+enum class AtResume {
+  may_change,
+  must_stay,
+  by_schema,       // a key: the column `decides` of the schema (config/schema.h) says
+  unless_ranking,  // a key of translation, which BLEU or chrF may rank the checkpoints by
+  may_grow,
+  until_checkpoint,
+  if_asked,
+  if_divisible,
+};
+
+struct ResumeRule {
+  std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end stands for any rest
+  AtResume rule;
+  std::string_view words;  // for the message and for README.md
+};
+
+// The first row that matches counts.
+constexpr std::array<ResumeRule, 11> kRules{{
+    {"training.steps", AtResume::may_grow, "may change, but not below what the run has reached"},
+    {"decoding.batch_tokens", AtResume::may_change, "may change"},
+    {"decoding.alignment_layer", AtResume::may_change, "may change"},
+    {"decoding.*", AtResume::unless_ranking,
+     "may change, unless BLEU or chrF of the validations ranks the checkpoints"},
+    {"run.json: data.folder", AtResume::may_change, "may change: data may be moved"},
+    {"run.json: data.name", AtResume::may_change, "may change"},
+    {"run.json: data.from_fingerprint", AtResume::until_checkpoint,
+     "the weights of `model.from` must stay until the run has a checkpoint"},
+    {"run.json: data.*", AtResume::must_stay, "must stay: fingerprints of data and tokenizers"},
+    {"run.json: precision", AtResume::if_asked,
+     "must stay, unless `--training.precision` asks for another"},
+    {"run.json: processes", AtResume::if_divisible,
+     "may change to a number that divides the micro-batches of a step"},
+    {"*", AtResume::by_schema,
+     "must stay if it decides what is trained (model, data, batches, seed), else it may change"},
+}};
+
+const ResumeRule& rule_of(std::string_view subject) {
+  return *std::ranges::find_if(kRules, [&](const ResumeRule& rule) {
+    if (!rule.subject.ends_with('*')) return rule.subject == subject;
+    return subject.starts_with(rule.subject.substr(0, rule.subject.size() - 1));
+  });
+}
+
+std::string shown(const std::string& value) {
+  return value.empty() ? "empty" : value;
+}
+
+std::string with_spaces(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+// The file names the run; a difference between the two should not go unnoticed.
+void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
+  for (const std::string& name : given.keys) {
+    const Key& key = *find_key(name);
+    const bool idle = !key.scheme().empty() && !uses_scheme(stored.position, key.scheme());
+    const std::string here = key.get(given.settings), there = key.get(stored);
+    if (name == "run" || name == "runs" || idle || here == there) continue;
+    log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
+              name, shown(there), shown(here),
+              may_change_when_resumed(key, stored) ? ", --" + name + " changes it" : std::string());
+  }
+}
+
+void refuse_other_task(const fs::path& file, const GivenValues& given, const Settings& stored,
+                       const fs::path& run) {
+  if (std::ranges::find(given.keys, "task") == given.keys.end()) return;
+  if (given.settings.task == stored.task) return;
+  throw_usage(file.string(),
+              fmt::format("task is {} here, and {} in the stored run {}",
+                          to_word(given.settings.task), to_word(stored.task), run.string()),
+              "--run NAME for a run of this file, or the file that the run was made with");
+}
+
+// Reports all flags that the rules refuse.
+void refuse_changes(const Settings& stored, const Settings& wanted) {
+  Problems problems;
+  for (const std::string& name : diff(stored, wanted)) {
+    const Key& key = *find_key(name);
+    if (may_change_when_resumed(key, stored)) continue;
+    problems.add({.where = "--" + name,
+                  .key = name,
+                  .message = fmt::format("is {} in the stored run, got {}; at --resume it {}",
+                                         shown(key.get(stored)), shown(key.get(wanted)),
+                                         rule_of(name).words),
+                  .hint = "leave it out, start another run with --run NAME, or begin again with "
+                          "--overwrite"});
+  }
+  problems.throw_if_any();
+}
+
+// The run.json of a run; null where the run was stopped before it was written.
+nlohmann::json read_record(const fs::path& run) {
+  const fs::path file = run / "run.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return nullptr;
+  if (fs::file_size(file, error) == 0) {  // after a loss of power
+    log::warn("{} is empty: it is written again, and what the run was begun with is not compared",
+              file.string());
+    return nullptr;
+  }
+  nlohmann::json record = read_checksummed_json(file);
+  if (!record.is_object()) throw_failure(file.string(), "is not the record of a run");
+  return record;
+}
+
+// For a list of data.sources or of the stages, names the first entry that differs: a fingerprint
+// ("… x weight") or a count of tokens.
+[[noreturn]] void refuse_other_list(const std::string& field, const nlohmann::json& now,
+                                    const nlohmann::json& then) {
+  const std::size_t end = field.find('_');
+  const std::string of = field.substr(0, end);  // "source", "stage"
+  std::string words = with_spaces(field.substr(std::min(end, field.size() - 1) + 1));
+  if (words.ends_with("fingerprints")) words.pop_back();
+  std::size_t i = 0;
+  while (i < now.size() && i < then.size() && now[i] == then[i]) ++i;
+  const auto text = [&](const nlohmann::json& list) {
+    if (i >= list.size()) return std::string("not there");
+    return list[i].is_string() ? list[i].get<std::string>() : list[i].dump();
+  };
+  throw_usage(of == "source" ? "data.sources" : of + "s",
+              fmt::format("{} {} is not what the run was begun with: {} {} now, {} then", of, i + 1,
+                          words, text(now), text(then)),
+              "what they were then, or another run with --run NAME");
+}
+
+void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
+                  const Settings& settings) {
+  for (const auto& [field, now] : data.items()) {
+    const AtResume rule = rule_of("run.json: data." + field).rule;
+    if (rule == AtResume::may_change || !begun.is_object() || !begun.contains(field) ||
+        begun[field] == now) {
+      continue;
+    }
+    if (rule == AtResume::until_checkpoint) {  // `data` has the field only before a checkpoint
+      throw_usage("model.from",
+                  fmt::format("{} holds other weights than when the run was begun",
+                              settings.model.from.string()),
+                  "start another run with --run NAME, or --overwrite this one");
+    }
+    if (now.is_array() && begun[field].is_array()) refuse_other_list(field, now, begun[field]);
+    throw_usage(
+        "data.directory",
+        fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
+                    data["folder"].get<std::string>(), with_spaces(field), describe_json(now),
+                    describe_json(begun[field])),
+        fmt::format("name the data that were in {}, or start another run with --run NAME",
+                    begun.value("folder", "data.directory then")));
+  }
+}
+
+void compare_precision(const nlohmann::json& begun, const Settings& settings,
+                       const ComputePlan& plan) {
+  if (!begun.is_string() || begun == to_word(plan.precision)) return;
+  if (settings.training.precision != Precision::automatic) {  // the user asked for it
+    log::warn("the run was begun in {} and goes on in {}", begun.get<std::string>(),
+              to_word(plan.precision));
+    return;
+  }
+  throw_usage("training.precision",
+              fmt::format("the run was begun in {}, here it would go on in {} ({})",
+                          begun.get<std::string>(), to_word(plan.precision), plan.reason),
+              "resume it on the kind of device that it was begun on, or say --training.precision");
+}
+
+// How many processes began the run; 1 in old records. A larger number than a launcher can start
+// would make one step of so many micro-batches that it never ends.
+std::int64_t recorded_processes(const nlohmann::json& record, const Settings& settings) {
+  if (!record.contains("processes")) return 1;
+  const nlohmann::json& value = record["processes"];
+  if (value.is_number_integer() && value >= 1 && value <= kMostProcesses) {
+    return value.get<std::int64_t>();
+  }
+  throw_failure((settings.runs / settings.run / "run.json").string(),
+                fmt::format("the field processes is {}, not an integer from 1 to {}",
+                            describe_json(value), kMostProcesses));
+}
+
+void refuse_shorter(const Settings& settings, const fs::path& folder) {
+  const Period& steps = settings.training.steps;
+  if (load_settings(folder / "config.yaml").training.steps == steps) return;
+  Consumed consumed;
+  try {
+    const fs::path last = list_checkpoints(folder / "checkpoints").back();
+    consumed = read_training_state(last / "state.json").consumed;
+  } catch (const Error&) {
+    return;  // loading it sets it aside or refuses it
+  }
+  if (consumed.in(steps.unit) <= steps.amount) return;
+  throw_usage("training.steps",
+              fmt::format("got {}, but the run has reached {} (step {})", to_string(steps),
+                          to_string(Period{consumed.in(steps.unit), steps.unit}),
+                          format_count(consumed.steps)),
+              "a longer training, or --run NAME for another");
+}
+
+}  // namespace
+
+std::string resume_rules_table() {
+  std::string table = "| what | when a run is resumed |\n|---|---|\n";
+  for (const ResumeRule& rule : kRules) {
+    const bool all = rule.subject == "*";
+    table += fmt::format("| {} | {} |\n",
+                         all ? "every other key" : fmt::format("`{}`", rule.subject), rule.words);
+  }
+  return table;
+}
+
+bool may_change_when_resumed(const Key& key, const Settings& stored) {
+  const TranslationRanking by = stored.translation.ranked_by;
+  const bool ranks = rule_of(key.name).rule == AtResume::unless_ranking &&
+                     task_facts(stored.task).has_decoder &&
+                     (by == TranslationRanking::bleu || by == TranslationRanking::chrf);
+  return key.may_change() && !ranks;
+}
+
+Settings read_run_settings(const fs::path& run_or_checkpoint) {
+  const fs::path file = run_or_checkpoint / "config.yaml";
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw_failure(run_or_checkpoint.string(), "is no run and no checkpoint: it has no config.yaml",
+                  "give the folder that `roformer train` made, for instance runs/quickstart");
+  }
+  if (fs::file_size(file, error) == 0) {
+    throw_failure(file.string(), "is empty, and so damaged",
+                  "`roformer train --resume --run NAME` brings it back from a checkpoint");
+  }
+  check_checksummed_lines(file);
+  return load_settings(file);
+}
+
+Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
+  const GivenValues given = load_values(file, flags);
+  const fs::path run = given.settings.runs / given.settings.run;
+  recover_run(run);
+  require_run(run);
+  std::vector<Override> changes;
+  for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
+    if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
+  }
+  const fs::path config = run / "config.yaml";
+  refuse_changes(read_run_settings(run), load_values(config, changes).settings);
+  Settings settings = load_settings(config, changes);
+  refuse_other_task(file, given, settings, run);
+  warn_of_file(file, given, settings);
+  settings.run = given.settings.run;
+  settings.runs = given.settings.runs;
+  return settings;
+}
+
+Continuation look_at_run(const Settings& settings, ExistingRun existing) {
+  const fs::path folder = settings.runs / settings.run;
+  Continuation continuation{.resumes = existing == ExistingRun::resume && is_run(folder)};
+  if (!continuation.resumes) return continuation;
+  continuation.has_checkpoints = !list_checkpoints(folder / "checkpoints").empty();
+  continuation.record = read_record(folder);
+  if (continuation.is_recorded() && continuation.record.contains("/data/average_of"_json_pointer)) {
+    throw_usage(
+        folder.string(), "is an average of checkpoints, which cannot be trained further",
+        "--resume the run that they are of, or start from it: --model.from " + folder.string());
+  }
+  if (task_facts(settings.task).data != TaskData::generated &&
+      !is_present(settings.data.directory)) {
+    throw_failure(settings.data.directory.string(), "the data of the run are not there",
+                  "say where they are: --data.directory FOLDER");
+  }
+  if (continuation.has_checkpoints) refuse_shorter(settings, folder);
+  return continuation;
+}
+
+void require_same(const Continuation& continuation, const nlohmann::json& data,
+                  const Settings& settings, const ComputePlan& plan) {
+  if (!continuation.is_recorded()) return;
+  const nlohmann::json& record = continuation.record;
+  compare_data(record.value("data", nlohmann::json::object()), data, settings);
+  compare_precision(record.value("precision", nlohmann::json()), settings, plan);
+}
+
+std::int64_t micro_batches_of_step(const Continuation& continuation, const Settings& settings,
+                                   const Processes& processes) {
+  const std::int64_t begun_by = continuation.is_recorded()
+                                    ? recorded_processes(continuation.record, settings)
+                                    : processes.count();
+  const std::int64_t all = settings.training.accumulation * begun_by;
+  if (all % processes.count() == 0) return all;
+  throw_usage("training.accumulation",
+              fmt::format("a step of this run has {} micro-batches, which {} processes cannot "
+                          "share evenly",
+                          all, processes.count()),
+              fmt::format("go on with a number of processes that divides {}", all));
+}
+
+}  // namespace roformer

@@ -1,0 +1,69 @@
+// The figures of `roformer evaluate` as a table, JSON, CSV of the loss at each position, and
+// charts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/chart.h"
+#include "report/table.h"
+#include "tasks/language/language_evaluation.h"
+#include "tasks/language/pseudo_perplexity.h"
+
+namespace roformer {
+
+// One length, in one arrangement of the text.
+struct EvaluatedLength {
+  std::int64_t length = 0;
+  ArrangementSettings arrangement;
+  LanguageEvaluation figures;
+  std::optional<double> bits_per_character;  // of causal models
+  std::optional<double> bits_per_byte;       // likewise, of the text as UTF-8
+  // Loss minus that of the text as it stands, both at the targets that this arrangement keeps;
+  // nothing for the text as it stands.
+  std::optional<double> change;
+  // With another model's losses of the same targets, where there is another.
+  std::optional<PairedLosses> paired = {};
+};
+
+struct EvaluationReport {
+  std::string model;      // checkpoint
+  std::string data;       // folder
+  std::string split;      // "validation" or "test"
+  std::string position;   // scheme
+  std::string precision;  // that it was evaluated in
+  std::int64_t training_length = 0;
+  bool causal = false;
+  std::string with = {};                  // the flags that change the model, for its header
+  nlohmann::ordered_json overrides = {};  // the same
+  std::vector<EvaluatedLength> lengths;
+  std::optional<PseudoPerplexity> pseudo_perplexity;
+  std::string against;  // checkpoint of the other model; empty: none
+  int signal = 0;       // that ended it before all was done
+};
+
+// "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".
+std::string describe(const ArrangementSettings& arrangement);
+
+// The change of the loss from `plain` to `arranged` at the positions that the arrangement has
+// losses at.
+double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged);
+
+Table to_table(const EvaluationReport& report);
+// Every figure with all digits; with the loss at each position where asked for.
+nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position);
+// length, arrangement, position, targets, mean loss: one line for each position that has a loss.
+std::string losses_to_csv(const EvaluationReport& report);
+
+// The first evaluation of what to_json wrote with the loss at each position; throws nlohmann's
+// exception for anything else.
+LanguageEvaluation evaluation_of(const nlohmann::json& report);
+
+LineChart loss_by_length(const EvaluationReport& report);
+// Means over neighbouring positions, so that masked models' few losses make a line.
+Series losses_over_positions(const LanguageEvaluation& figures, std::string name);
+LineChart loss_by_position(const EvaluationReport& report);
+
+}  // namespace roformer

@@ -1,0 +1,31 @@
+// What a masked language model puts in the place of each [MASK] of a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/language/language_model.h"
+
+namespace roformer {
+
+struct MaskPrediction {
+  TokenId id = 0;
+  std::string piece;  // as in the vocabulary
+  std::string text;   // of the piece alone
+  double probability = 0;
+  std::string filled;  // the text with this mask filled and the others as they were
+};
+
+// The marker that a mask is written as.
+inline constexpr std::string_view kMaskMarker = "[MASK]";
+
+// For each mask of the text, the `top` most likely pieces, most likely first; empty where the text
+// has no mask. The model reads [CLS] text [SEP], as it was trained. Special tokens are never
+// predicted, and no other text than the marker stands for one. Throws Error (usage) for a causal
+// model and for a text longer than the scheme's table.
+std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& model, std::string_view text,
+                                                   std::int64_t top);
+
+}  // namespace roformer

@@ -1,0 +1,86 @@
+// What a language model comes to on a split: loss, accuracy, losses by position and by row, bits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "attention/linear_attention.h"
+#include "config/settings.h"
+#include "data/dataset.h"
+#include "metrics/statistics.h"
+#include "tasks/language/arrangement.h"
+#include "tasks/language/language_batches.h"
+#include "tasks/language/language_model.h"
+#include "tasks/shared_batches.h"
+#include "training/distributed/processes.h"
+
+namespace roformer {
+
+struct LanguageEvaluation {
+  double loss = 0;  // mean negative log likelihood of the targets, nats
+  // Of the loss, by the rows of text, which were drawn from more text like it. NaN for one row.
+  double standard_error = 0;
+  double accuracy = 0;  // share of the targets that are the most likely piece
+  std::int64_t targets = 0;
+  std::int64_t tokens = 0;  // that went through the model
+  // At each position of a row, as the text has it: the mean loss (NaN where none was) and of how
+  // many targets.
+  std::vector<double> losses_by_position;
+  std::vector<std::int64_t> targets_by_position;
+  // Of each row in its order: the sum of its targets' losses, and how many they are.
+  std::vector<double> loss_sums_by_row;
+  std::vector<std::int64_t> targets_by_row;
+  Split split = Split::validation;
+  std::optional<DenominatorFigures> denominators;  // of linear attention
+  // XXH3 of the labels and their positions; 0 where several processes share the batches.
+  std::uint64_t targets_fingerprint = 0;
+};
+
+struct EvaluationOptions {
+  std::int64_t length = 0;  // of the rows; 0: data.length
+  std::int64_t tokens = 0;  // at most; 0: data.validation_tokens
+  Split split = Split::validation;
+  ArrangementSettings arrangement = {};
+  WorkProgress progress = {};  // in batches
+};
+
+// A split in rows of this length, in order.
+std::unique_ptr<LanguageBatches> ordered_batches(const Settings& settings, const Dataset& dataset,
+                                                 Split split, std::int64_t length);
+// Throws Error (failure) for a validation split without targets: before the training and not at its
+// first validation.
+void require_targets(const LanguageBatches& batches, const Settings& settings,
+                     const Dataset& dataset);
+
+// Of such batches, shared out among the processes; each returns the figures of all.
+LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const Settings& settings,
+                                             const Dataset& dataset, const LanguageBatches& batches,
+                                             const EvaluationOptions& options,
+                                             Processes& processes);
+// A split with the fixed masks of every run. Throws Error (usage) where the set does not have it.
+LanguageEvaluation evaluate_language_model(const LanguageModel& model, const Settings& settings,
+                                           const Dataset& dataset,
+                                           const EvaluationOptions& options = {});
+
+// The loss of the evaluation in bits for each character (or byte) of its split's text: how causal
+// models of different vocabularies compare.
+double bits_of_character(const LanguageEvaluation& evaluation, const Dataset& dataset);
+double bits_of_byte(const LanguageEvaluation& evaluation, const Dataset& dataset);
+// Warns where the data set's count of characters does not suit its tokenizer.
+void warn_of_line_ends(const Dataset& dataset);
+
+struct PairedLosses {
+  double difference = 0;  // second minus first, nats a target: negative where the second is better
+  double standard_error = 0;  // of the difference, by the rows of text
+  Interval interval;          // Student's, 95 %
+  double p_value = 1;         // two-sided; 1 where it is not defined
+  std::int64_t targets = 0;
+  std::int64_t rows = 0;
+};
+
+// Throws Error (usage) where the two were not evaluated on the same targets.
+PairedLosses compare_losses(const LanguageEvaluation& first, const LanguageEvaluation& second);
+
+}  // namespace roformer
