@@ -36,7 +36,7 @@ void add_export_command(CLI::App& program) {
       add_listed_command(program, "export",
                          "roformer export runs/wikipedia/rope my-roformer\n"
                          "Models with rope become RoFormer (pre-norm ones with a norm of the "
-                         "embedding ModernBERT),\nwith learned positions BERT, translators with "
+                         "embedding ModernBERT),\nwith learned positions BERT, with nezha NEZHA, translators with "
                          "sinusoidal positions MarianMT, causal models\nof their blocks Llama, "
                          "Qwen 2, Qwen 3 or GPT-NeoX; what these cannot express is refused in\n"
                          "words.\n");

@@ -57,8 +57,8 @@ void add_import_command(CLI::App& program) {
   CLI::App* command =
       add_listed_command(program, "import",
                          "roformer import bert-base-uncased --run bert\n"
-                         "Reads BERT, RoFormer and ModernBERT: config.json, model.safetensors (or "
-                         "shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
+                         "Reads BERT, RoFormer, ModernBERT and NEZHA: config.json, model.safetensors "
+                         "(or shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
                          "with source.spm,\ntarget.spm and vocab.json, for `roformer translate`; "
                          "and Llama, Qwen 2, Qwen 3 and\nGPT-NeoX for `roformer generate`, whose "
                          "texts are ids where there is neither\nSentencePiece's tokenizer.model "

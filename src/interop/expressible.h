@@ -1,29 +1,25 @@
-// What transformers' models can be made to compute, and what only this program can.
+// Which family of transformers can hold a model of some settings. Asked before a training, and by
+// every export.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "config/settings.h"
-#include "interop/causal_config.h"
-#include "interop/hugging_face_config.h"
+#include "interop/family.h"
 
 namespace roformer {
 
-// The family that can hold a model of these settings: ModernBERT where a pre-norm model has a norm
-// behind its embedding. Throws Error (usage) that says in words everything that neither
-// transformers' BERT nor its RoFormer, or that its ModernBERT, cannot express.
-HuggingFaceFamily family_of(const Settings& settings);
-// "BertForMaskedLM", or "BertForSequenceClassification" for a classifier.
-std::string encoder_architecture(HuggingFaceFamily family, bool classifies);
+// Throws Error (usage) that says in words everything that the nearest family cannot express.
+const Family& exported_family(const Settings& settings);
+// "BertForMaskedLM": the class that an export is loaded as. Throws as exported_family does.
+std::string exported_architecture(const Settings& settings);
 
-// The family that can hold a causal model; throws Error (usage) in the same way.
-CausalFamily causal_family_of(const Settings& settings);
-// Throws Error (usage) for a translator that MarianMTModel cannot express.
-void require_marian(const Settings& settings);
-
-// What a model has that the layers of 2017 to 2020 (BERT, RoFormer, Marian) do not, in words: each
-// says what they have in its place, with the key.
-std::vector<std::string> newer_blocks(const ModelSettings& model);
+// What several families expect of a model. Attention: softmax, the same in all layers, no window.
+void expect_plain_attention(const Settings& settings, Wishes& wishes);
+// Embedding: of tokens alone, as wide as the layers.
+void expect_plain_embedding(const ModelSettings& model, Wishes& wishes);
+void expect_plain_heads(const ModelSettings& model, Wishes& wishes);
+// The blocks of 2017 to 2020 (BERT, RoFormer, Marian).
+void expect_older_blocks(const ModelSettings& model, Wishes& wishes);
 
 }  // namespace roformer

@@ -23,13 +23,12 @@ constexpr std::array kScalings = {
     std::pair("llama3", RopeScaling::llama3),       std::pair("longrope", RopeScaling::longrope),
     std::pair("su", RopeScaling::longrope)};
 
-// Where the numbers of the rotation stand: in an object of their own, or beside the others.
-const json& rope_object(const ConfigFields& fields) {
-  static const json kNone = json::object();
+// The object that holds the numbers of the rotation; an empty one where they are beside the others.
+JsonFields rope_object(const JsonFields& fields) {
   const json* const newer = fields.find("rope_parameters");
   const json* const older = fields.find("rope_scaling");
   if (newer != nullptr && older != nullptr && *newer != *older) {
-    fields.refuse("rope_scaling", "the same as rope_parameters, which stands beside it");
+    fields.refuse("rope_scaling", "the same as rope_parameters, which is there, too");
   }
   for (const char* name : {"rope_parameters", "rope_scaling"}) {
     const json* found = fields.find(name);
@@ -38,12 +37,13 @@ const json& rope_object(const ConfigFields& fields) {
     for (const auto& [key, value] : found->items()) {
       if (value.is_object()) fields.refuse(name, "one rotation for all layers");
     }
-    return *found;
+    return fields.object(name);
   }
-  return kNone;
+  static const json kNone = json::object();
+  return {kNone, ""};
 }
 
-RopeScaling scaling_of(const ConfigFields& rope) {
+RopeScaling scaling_of(const JsonFields& rope) {
   const char* const field = rope.find("rope_type") != nullptr ? "rope_type" : "type";
   const std::string name = rope.text(field, "default");
   std::string known;
@@ -54,7 +54,7 @@ RopeScaling scaling_of(const ConfigFields& rope) {
   rope.refuse(field, "one of " + known);
 }
 
-std::vector<double> factors(const ConfigFields& rope, const char* name) {
+std::vector<double> factors(const JsonFields& rope, const char* name) {
   const json* list = rope.find(name);
   const char* const wanted = "a list of numbers above 0";
   if (list == nullptr || !list->is_array()) rope.refuse(name, wanted);
@@ -66,85 +66,31 @@ std::vector<double> factors(const ConfigFields& rope, const char* name) {
   return result;
 }
 
+double required_factor(const JsonFields& rope) {
+  const Range range = between(1, 1e6);
+  if (rope.find("factor") == nullptr) rope.refuse("factor", range.words_of("a number"));
+  return rope.number("factor", 1, range);
+}
+
 double mean_scale(double factor, double share) {
   return factor <= 1 ? 1 : 0.1 * share * std::log(factor) + 1;
 }
 
-void parse_yarn(const ConfigFields& rope, RopeSettings& result) {
-  result.beta_fast = rope.number("beta_fast", 32, 0, 1e6);
-  result.beta_slow = rope.number("beta_slow", 1, 0, 1e6);
+void parse_yarn(const JsonFields& rope, RopeSettings& result) {
+  result.beta_fast = rope.number("beta_fast", 32, between(0, 1e6));
+  result.beta_slow = rope.number("beta_slow", 1, between(0, 1e6));
   if (!rope.flag("truncate", true)) {
     rope.refuse("truncate", "true: the ramp of this program's yarn begins and ends at whole pairs");
   }
-  const double share = rope.number("mscale", 0, 0, 1e3),
-               all = rope.number("mscale_all_dim", 0, 0, 1e3);
+  const double share = rope.number("mscale", 0, between(0, 1e3)),
+               all = rope.number("mscale_all_dim", 0, between(0, 1e3));
   if (result.attention_factor == 0 && share > 0 && all > 0) {
     result.attention_factor = mean_scale(result.factor, share) / mean_scale(result.factor, all);
   }
 }
 
-}  // namespace
-
-const char* rope_scaling_name(RopeScaling scaling) {
-  for (const auto& [theirs, ours] : kScalings) {
-    if (ours == scaling) return theirs;
-  }
-  return nullptr;
-}
-
-double rotary_base(const ConfigFields& fields, const char* name, double standard) {
-  const double base = fields.number(name, standard, 1, 1e12);
-  if (base == 1) fields.refuse(name, "a number above 1");  // all frequencies would be the same
-  return base;
-}
-
-RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
-                        const RopeDefaults& defaults) {
-  const std::int64_t max_positions = defaults.max_positions;
-  const ConfigFields rope(rope_object(fields), file);
-  const auto either = [&](const char* name, double standard, double least, double most) {
-    return (rope.find(name) != nullptr ? rope : fields).number(name, standard, least, most);
-  };
-  RopeSettings result{.layout = RotaryLayout::half,
-                      .base = rotary_base(rope.find("rope_theta") != nullptr ? rope : fields,
-                                          "rope_theta", defaults.base),
-                      .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
-                      .scaling = scaling_of(rope)};
-  if (!defaults.partial && result.fraction != 1) {
-    const ConfigFields& where = rope.find("partial_rotary_factor") != nullptr ? rope : fields;
-    where.refuse("partial_rotary_factor", "1: models of its type rotate whole heads");
-  }
-  if (result.scaling == RopeScaling::none) return result;
-  const ConfigFields& original =
-      rope.find("original_max_position_embeddings") != nullptr ? rope : fields;
-  result.original_length =
-      result.scaling == RopeScaling::linear || result.scaling == RopeScaling::dynamic_ntk
-          ? max_positions
-          : original.count("original_max_position_embeddings", max_positions, 1, kMostPositions);
-  const bool by_length =
-      rope.find("factor") == nullptr &&
-      (result.scaling == RopeScaling::longrope || result.scaling == RopeScaling::yarn);
-  result.factor = by_length ? std::max(1.0, static_cast<double>(max_positions) /
-                                                static_cast<double>(result.original_length))
-                            : rope.number("factor", 0, 1, 1e6);
-  if (result.scaling == RopeScaling::yarn || result.scaling == RopeScaling::longrope) {
-    result.attention_factor = rope.number("attention_factor", 0, 0, 1e3);
-  }
-  if (result.scaling == RopeScaling::yarn) parse_yarn(rope, result);
-  if (result.scaling == RopeScaling::llama3) {
-    result.low_frequency_factor = rope.number("low_freq_factor", 1, 0, 1e6);
-    result.high_frequency_factor = rope.number("high_freq_factor", 4, 0, 1e6);
-  }
-  if (result.scaling == RopeScaling::longrope) {
-    result.short_factor = factors(rope, "short_factor");
-    result.long_factor = factors(rope, "long_factor");
-  }
-  return result;
-}
-
-void add_rope(const RopeSettings& rope, nlohmann::ordered_json& document) {
-  document["rope_theta"] = rope.base;
-  if (rope.scaling == RopeScaling::none) return;
+nlohmann::ordered_json scaling_json(const RopeSettings& rope) {
+  if (rope.scaling == RopeScaling::none) return left_out();
   nlohmann::ordered_json scaling = {{"rope_type", rope_scaling_name(rope.scaling)},
                                     {"factor", rope.factor}};
   if (rope.scaling != RopeScaling::linear && rope.scaling != RopeScaling::dynamic_ntk) {
@@ -163,7 +109,77 @@ void add_rope(const RopeSettings& rope, nlohmann::ordered_json& document) {
     scaling["short_factor"] = rope.short_factor;
     scaling["long_factor"] = rope.long_factor;
   }
-  document["rope_scaling"] = std::move(scaling);
+  return scaling;
+}
+
+}  // namespace
+
+const char* rope_scaling_name(RopeScaling scaling) {
+  for (const auto& [theirs, ours] : kScalings) {
+    if (ours == scaling) return theirs;
+  }
+  return nullptr;
+}
+
+double rotary_base(const JsonFields& fields, const char* name, double standard) {
+  const double base = fields.number(name, standard, between(1, 1e12));
+  if (base == 1) fields.refuse(name, "a number above 1");  // all frequencies would be the same
+  return base;
+}
+
+RopeSettings parse_rope(const JsonFields& fields, const RopeDefaults& defaults) {
+  const std::int64_t max_positions = defaults.max_positions;
+  const JsonFields rope = rope_object(fields);
+  const auto either = [&](const char* name, double standard, double least, double most) {
+    return (rope.find(name) != nullptr ? rope : fields)
+        .number(name, standard, between(least, most));
+  };
+  RopeSettings result{.layout = RotaryLayout::half,
+                      .base = rotary_base(rope.find("rope_theta") != nullptr ? rope : fields,
+                                          "rope_theta", defaults.base),
+                      .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
+                      .scaling = scaling_of(rope)};
+  if (!defaults.partial && result.fraction != 1) {
+    const JsonFields& where = rope.find("partial_rotary_factor") != nullptr ? rope : fields;
+    where.refuse("partial_rotary_factor", "1: models of its type rotate whole heads");
+  }
+  if (result.scaling == RopeScaling::none) return result;
+  const JsonFields& original =
+      rope.find("original_max_position_embeddings") != nullptr ? rope : fields;
+  result.original_length =
+      result.scaling == RopeScaling::linear || result.scaling == RopeScaling::dynamic_ntk
+          ? max_positions
+          : original.count("original_max_position_embeddings", max_positions,
+                           between(1, kMostPositions));
+  const bool by_length =
+      rope.find("factor") == nullptr &&
+      (result.scaling == RopeScaling::longrope || result.scaling == RopeScaling::yarn);
+  result.factor = by_length ? std::max(1.0, static_cast<double>(max_positions) /
+                                                static_cast<double>(result.original_length))
+                            : required_factor(rope);
+  if (result.scaling == RopeScaling::yarn || result.scaling == RopeScaling::longrope) {
+    result.attention_factor = rope.number("attention_factor", 0, between(0, 1e3));
+  }
+  if (result.scaling == RopeScaling::yarn) parse_yarn(rope, result);
+  if (result.scaling == RopeScaling::llama3) {
+    result.low_frequency_factor = rope.number("low_freq_factor", 1, between(0, 1e6));
+    result.high_frequency_factor = rope.number("high_freq_factor", 4, between(0, 1e6));
+  }
+  if (result.scaling == RopeScaling::longrope) {
+    result.short_factor = factors(rope, "short_factor");
+    result.long_factor = factors(rope, "long_factor");
+  }
+  return result;
+}
+
+std::vector<ConfigField> rope_fields() {
+  return {written("rope_theta",
+                  [](const ExportedConfig& config) {
+                    return config.settings.position.of<RopeSettings>().base;
+                  }),
+          written("rope_scaling", [](const ExportedConfig& config) {
+            return scaling_json(config.settings.position.of<RopeSettings>());
+          })};
 }
 
 }  // namespace roformer

@@ -4,16 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
-#include <string>
+#include <vector>
 
 #include "config/schemes/rope.h"
-#include "interop/config_fields.h"
+#include "interop/config_table.h"
 
 namespace roformer {
 
 // The base of a rotation, above 1; `standard` where the field is not there. Throws Error (failure).
-double rotary_base(const ConfigFields& fields, const char* name, double standard);
+double rotary_base(const JsonFields& fields, const char* name, double standard);
 
 struct RopeDefaults {
   std::int64_t max_positions = 0;  // max_position_embeddings
@@ -22,12 +21,12 @@ struct RopeDefaults {
   bool partial = false;  // the family rotates a part of a head where partial_rotary_factor says so
 };
 // Throws Error (failure) for a scaling that this program does not have and for values out of range.
-RopeSettings parse_rope(const ConfigFields& fields, const std::string& file,
-                        const RopeDefaults& defaults);
+RopeSettings parse_rope(const JsonFields& fields, const RopeDefaults& defaults);
 
-// Adds rope_theta and, where the frequencies are scaled, rope_scaling, which every release reads.
-// The scaling is one of transformers' (rope_scaling_name), its original_length is resolved.
-void add_rope(const RopeSettings& rope, nlohmann::ordered_json& document);
+// rope_theta and, where the frequencies are scaled, rope_scaling, which every release reads.
+// Written only: the scaling is one of transformers' (rope_scaling_name), its original_length is
+// resolved.
+std::vector<ConfigField> rope_fields();
 
 // "yarn"; null for a scaling that transformers does not have.
 const char* rope_scaling_name(RopeScaling scaling);

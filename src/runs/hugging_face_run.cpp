@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "base/error.h"
@@ -14,11 +13,8 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
-#include "interop/causal_folder.h"
-#include "interop/hugging_face.h"
-#include "interop/hugging_face_export.h"
-#include "interop/marian_export.h"
-#include "interop/marian_folder.h"
+#include "interop/export.h"
+#include "interop/import.h"
 #include "tasks/classification/classifier_classes.h"
 #include "runs/new_run.h"
 #include "runs/resume.h"
@@ -75,9 +71,9 @@ void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder
                   folder.string()));
 }
 
-// The folder's settings as keys, with the user's behind them, so that one check sees both.
-Settings import_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
-                         const fs::path& folder) {
+// An encoder's; the user says a classifier's task where the folder does not.
+Settings encoder_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
+                          const fs::path& folder) {
   const bool classifier = model.has_classification_head();
   std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
   append_keys(model.settings, classifier, keys);
@@ -155,106 +151,90 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
-// The run with these weights at step 0. Fills path and parameters of `result`.
-struct ImportedWeights {
-  const Settings& settings;
-  const std::map<std::string, at::Tensor>& tensors;
-  const fs::path& from;
-  std::function<void(const InnerPath& checkpoint)> save_assets;
-};
-void write_run(const ImportedWeights& in, ExistingRun existing, ImportedRun& result) {
-  std::vector<NamedTensor> tensors;
-  for (const auto& [name, value] : in.tensors) {
-    tensors.push_back({.name = name, .value = value});
-    result.parameters += value.numel();
-  }
-  result.path =
-      write_new_run({.settings = in.settings,
-                     .tensors = tensors,
-                     .state = {.seed = in.settings.seed},
-                     .data = {{"imported_from", fs::absolute(in.from).lexically_normal().string()}},
-                     .save_assets = in.save_assets},
-                    existing, "choose another name with --run");
-}
-
-ImportedRun import_translator(const fs::path& folder, const std::vector<Override>& overrides,
-                              ExistingRun existing) {
-  const PretrainedTranslator translator = read_marian_folder(folder);
-  std::vector<Override> keys = {{"task", "translation"}};
-  append_keys(translator.settings, /*with_glue=*/false, keys);
-  keys.insert(keys.end(), overrides.begin(), overrides.end());
-  ImportedRun result{.model = "Marian translator", .notes = translator.notes};
-  write_run({.settings = default_settings(keys),
-             .tensors = translator.tensors,
-             .from = folder,
-             .save_assets =
-                 [&](const InnerPath& target) {
-                   save_translation_tokenizers({.source = *translator.tokenizers.source,
-                                                .target = *translator.tokenizers.target},
-                                               target);
-                 }},
-            existing, result);
-  return result;
-}
-
-ImportedRun import_causal_model(const fs::path& folder, const std::vector<Override>& overrides,
-                                ExistingRun existing) {
-  PretrainedModel model = read_causal_folder(folder);
-  std::vector<Override> keys = {{"task", "causal_lm"}};
+// The folder's settings as keys, with the user's after them, so that one check sees both.
+Settings with_overrides(const PretrainedModel& model, const std::vector<Override>& overrides) {
+  std::vector<Override> keys = {{"task", to_word(model.settings.task)}};
   append_keys(model.settings, /*with_glue=*/false, keys);
   keys.insert(keys.end(), overrides.begin(), overrides.end());
-  ImportedRun result{.model = causal_model_name(folder) + ", a causal language model",
-                     .notes = std::move(model.notes)};
-  write_run(
-      {.settings = default_settings(keys),
-       .tensors = model.tensors,
-       .from = folder,
-       .save_assets = [&](const InnerPath& target) { save_tokenizer(*model.tokenizer, target); }},
-      existing, result);
-  return result;
+  return default_settings(keys);
 }
 
-void export_translator(const Settings& settings, const std::map<std::string, at::Tensor>& tensors,
-                       const fs::path& folder, ExportedRun& result) {
-  const TranslationTokenizers tokenizers = load_translation_tokenizers(result.checkpoint);
+// An encoder becomes a classifier, or a masked language model with the folder's head or a new one.
+// Returns the head in words.
+std::string fit_head(const fs::path& folder, Settings& settings, PretrainedModel& model) {
+  if (model.has_classification_head()) {
+    fit_classes(folder, settings, model);
+    return fmt::format("a head for {}", to_word(settings.glue.task));
+  }
+  const bool had_head = model.has_language_head();
+  fit_language_model(settings, model);
+  return had_head ? "a masked language head" : "a new masked language head";
+}
+
+void save_assets(const PretrainedModel& model, const InnerPath& target) {
+  if (model.source_tokenizer == nullptr) return save_tokenizer(*model.tokenizer, target);
+  save_translation_tokenizers({.source = *model.source_tokenizer, .target = *model.tokenizer},
+                              target);
+}
+
+ExportSummary export_translator(const Settings& settings,
+                                const std::map<std::string, at::Tensor>& tensors,
+                                const fs::path& checkpoint, const fs::path& folder) {
+  const TranslationTokenizers tokenizers = load_translation_tokenizers(checkpoint);
   TranslationTokens tokens = translation_tokens(*tokenizers.target);
   if (!settings.decoding.unknown && tokens.unknown >= 0) tokens.excluded.push_back(tokens.unknown);
-  result.notes = write_marian_folder({.settings = settings,
-                                      .tensors = tensors,
-                                      .source = *tokenizers.source,
-                                      .target = *tokenizers.target,
-                                      .never = tokens.excluded,
-                                      .begin = tokens.target.begin,
-                                      .end = tokens.target.end},
-                                     folder);
-  result.architecture = "MarianMTModel";
+  return write_hugging_face_folder({.settings = settings,
+                                    .tensors = tensors,
+                                    .tokenizer = *tokenizers.target,
+                                    .source_tokenizer = tokenizers.source.get(),
+                                    .never = tokens.excluded,
+                                    .begin = tokens.target.begin,
+                                    .end = tokens.target.end},
+                                   folder);
+}
+
+ExportSummary export_text_model(const Settings& settings,
+                                const std::map<std::string, at::Tensor>& tensors,
+                                const fs::path& checkpoint, const fs::path& folder) {
+  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
+  ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
+  if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
+  return write_hugging_face_folder(model, folder);
 }
 
 }  // namespace
 
 ImportedRun import_run(const fs::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing) {
-  if (is_marian_folder(folder)) return import_translator(folder, overrides, existing);
-  if (is_causal_folder(folder)) return import_causal_model(folder, overrides, existing);
   PretrainedModel model = read_hugging_face_folder(folder);
-  Settings settings = import_settings(model, overrides, folder);
-  const bool classifier = model.has_classification_head();
+  const bool encodes = model.family->kind == FamilyKind::encoder;
+  Settings settings =
+      encodes ? encoder_settings(model, overrides, folder) : with_overrides(model, overrides);
   ImportedRun result;
-  result.model = fmt::format("{} with {}", model.family,
-                             classifier ? fmt::format("a head for {}", to_word(settings.glue.task))
-                             : model.has_language_head() ? "a masked language head"
-                                                         : "a new masked language head");
-  if (classifier) {
-    fit_classes(folder, settings, model);
-  } else {
-    fit_language_model(settings, model);
+  switch (model.family->kind) {
+    case FamilyKind::encoder:
+      result.model =
+          fmt::format("{} with {}", model.family->title, fit_head(folder, settings, model));
+      break;
+    case FamilyKind::causal:
+      result.model = fmt::format("{}, a causal language model", model.family->title);
+      break;
+    case FamilyKind::translator:
+      result.model = fmt::format("{} translator", model.family->classes);
+      break;
   }
-  write_run(
-      {.settings = settings,
-       .tensors = model.tensors,
-       .from = folder,
-       .save_assets = [&](const InnerPath& target) { save_tokenizer(*model.tokenizer, target); }},
-      existing, result);
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : model.tensors) {
+    tensors.push_back({.name = name, .value = value});
+    result.parameters += value.numel();
+  }
+  result.path =
+      write_new_run({.settings = settings,
+                     .tensors = tensors,
+                     .state = {.seed = settings.seed},
+                     .data = {{"imported_from", fs::absolute(folder).lexically_normal().string()}},
+                     .save_assets = [&](const InnerPath& target) { save_assets(model, target); }},
+                    existing, "choose another name with --run");
   result.notes = std::move(model.notes);
   return result;
 }
@@ -273,16 +253,9 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
       require_finite(file.path(), name, value, "export an earlier checkpoint: --checkpoint STEP");
       tensors[name] = value;
     }
-    if (task_facts(settings.task).exported == ExportForm::translator) {
-      export_translator(settings, tensors, folder, result);
-      return result;
-    }
-    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
-    ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-    if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
-    ExportSummary summary = task_facts(settings.task).causal
-                                ? write_causal_folder(model, folder)
-                                : write_hugging_face_folder(model, folder);
+    ExportSummary summary = task_facts(settings.task).exported == ExportForm::translator
+                                ? export_translator(settings, tensors, checkpoint, folder)
+                                : export_text_model(settings, tensors, checkpoint, folder);
     result.architecture = std::move(summary.architecture);
     result.notes = std::move(summary.notes);
     return result;

@@ -24,13 +24,8 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
-#include "interop/causal_folder.h"
-#include "interop/folder_weights.h"
-#include "interop/hugging_face.h"
-#include "interop/hugging_face_config.h"
-#include "interop/hugging_face_names.h"
-#include "interop/marian_folder.h"
-#include "interop/other_folders.h"
+#include "interop/folder.h"
+#include "interop/import.h"
 #include "tasks/classification/classifier_classes.h"
 #include "runs/stored_weights.h"
 #include "tensor/safetensors.h"
@@ -76,7 +71,8 @@ bool is_hugging_face_source(const fs::path& from) {
   std::error_code error;
   if (fs::exists(from / "state.json", error) || is_run(from)) return false;
   if (is_hugging_face_folder(from)) {
-    if (!is_marian_folder(from)) return true;
+    const Family* const family = family_of_folder(from);
+    if (family == nullptr || family->kind != FamilyKind::translator) return true;
     throw_usage(
         "model.from", from.string() + " is a Marian folder, which holds two tokenizers",
         fmt::format("roformer import {} --run NAME, then --model.from runs/NAME", from.string()));
@@ -136,8 +132,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 }
 
 ModelSource open_hugging_face_source(const fs::path& from) {
-  PretrainedModel model =
-      is_causal_folder(from) ? read_causal_folder(from) : read_hugging_face_folder(from);
+  PretrainedModel model = read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
@@ -154,12 +149,7 @@ Settings source_settings(const fs::path& from) {
     const fs::path checkpoint = find_checkpoint(from);
     return checkpoint_settings(checkpoint, Safetensors(stored_weights(checkpoint)));
   }
-  if (is_causal_folder(from)) return hugging_face_settings(read_causal_settings(from));
-  const fs::path file = from / "config.json";
-  HuggingFaceConfig config =
-      parse_hugging_face_config(read_file(file, kLargestDescription), file.string());
-  const FolderWeights listed(from, canonical_names(config.family));
-  return hugging_face_settings(std::move(config.settings));
+  return hugging_face_settings(read_hugging_face_settings(from));
 }
 
 bool is_head(const std::string& name) {

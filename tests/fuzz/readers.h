@@ -14,8 +14,7 @@
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
 #include "fuzz/reader.h"
-#include "interop/causal_config.h"
-#include "interop/hugging_face_config.h"
+#include "interop/family.h"
 #include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
 
@@ -51,34 +50,44 @@ inline void read_index(std::string_view input) {
   }
 }
 
-// A model can be built from the numbers.
-inline void read_config(std::string_view input) {
-  const HuggingFaceConfig config = parse_hugging_face_config(input, kFile);
-  const ModelSettings& model = config.settings.model;
+// An encoder can be built from the numbers.
+inline void check_encoder(const Settings& settings) {
+  const ModelSettings& model = settings.model;
   ROFORMER_ASSERT(model.layers > 0 && model.heads > 0 && model.width % model.heads == 0);
   ROFORMER_ASSERT(model.vocabulary > 0 && model.feed_forward > 0 && model.embedding_width >= 0);
   ROFORMER_ASSERT(model.norm_epsilon > 0 && model.dropout >= 0 && model.dropout < 1);
-  ROFORMER_ASSERT(config.settings.data.length > 0);
+  ROFORMER_ASSERT(settings.data.length > 0);
   // ModernBERT's layers: those that there are, each with a rotation.
   const auto layers = static_cast<std::size_t>(model.layers);
-  ROFORMER_ASSERT(attention_of_layers(config.settings.attention, model.layers).size() == layers);
+  ROFORMER_ASSERT(attention_of_layers(settings.attention, model.layers).size() == layers);
   std::size_t rotated = 0;
-  for (const SchemePart& part : scheme_parts(config.settings.position, model.layers)) {
+  for (const SchemePart& part : scheme_parts(settings.position, model.layers)) {
     rotated += part.layers.size();
   }
   ROFORMER_ASSERT(rotated == layers);
 }
 
-// Likewise of a causal model, whose heads and rotated features come out even.
-inline void read_causal(std::string_view input) {
-  const CausalConfig config = parse_causal_config(input, kFile);
-  const ModelSettings& model = config.settings.model;
+// A causal model's heads and rotated features come out even.
+inline void check_causal(const Settings& settings) {
+  const ModelSettings& model = settings.model;
   ROFORMER_ASSERT(model.layers > 0 && model.heads % model.heads_of_keys() == 0);
   ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
-  const RopeSettings& rope = config.settings.position.of<RopeSettings>();
+  const RopeSettings& rope = settings.position.of<RopeSettings>();
   const std::int64_t rotated = rotary_share(rope.fraction, model.features_of_head());
   ROFORMER_ASSERT(rotated >= 2 && rotated % 2 == 0 && rotated <= model.features_of_head());
   ROFORMER_ASSERT(rope.factor >= 1 && rope.base >= 1 && rope.original_length >= 0);
+}
+
+inline void read_config(std::string_view input) {
+  const FolderConfig config = parse_folder_config({.text = input, .file = kFile});
+  switch (config.family->kind) {
+    case FamilyKind::encoder:
+      return check_encoder(config.settings);
+    case FamilyKind::causal:
+      return check_causal(config.settings);
+    case FamilyKind::translator:
+      ROFORMER_ASSERT(config.rows.vocabulary > 0 && config.rows.target > 0);
+  }
 }
 
 // A piece a line.
@@ -90,7 +99,7 @@ inline void read_tokenizer(std::string_view input) {
 inline constexpr Reader kReaders[] = {{"header", read_header},
                                       {"index", read_index},
                                       {"config", read_config},
-                                      {"causal", read_causal},
+                                      {"causal", read_config},
                                       {"tokenizer", read_tokenizer}};
 
 }  // namespace roformer::fuzz

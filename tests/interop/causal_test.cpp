@@ -1,9 +1,6 @@
 // Llama, Qwen 2, Qwen 3 and GPT-NeoX read from Hugging Face folders compute what transformers
 // computes from them (expected.safetensors, by make_causal_fixtures.py), and written again they are
 // the same folders.
-#include "interop/causal_folder.h"
-#include "interop/causal_prompt.h"
-
 #include <algorithm>
 #include <fstream>
 #include <functional>
@@ -13,8 +10,8 @@
 #include "base/file.h"
 #include "catch.h"
 #include "config/schemes/rope.h"
-#include "interop/causal_config.h"
-#include "interop/causal_names.h"
+#include "interop/causal_tokenizer.h"
+#include "interop/export.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
 #include "temporary_folder.h"
@@ -29,8 +26,8 @@ namespace {
 
 constexpr double kCausalTolerance = 1e-4;
 
-CausalConfig causal_config(const std::string& name, const std::string& file = "config.json") {
-  return parse_causal_config(read_file(model_folder(name) / file), file);
+FolderConfig parse(const std::string& text, const std::string& file = "config.json") {
+  return parse_folder_config({.text = text, .file = file});
 }
 
 StackSettings causal_stack(const Settings& settings) {
@@ -62,7 +59,7 @@ struct CausalModel {
 // A copy of a fixture to be spoiled, its weights in one file.
 struct CausalCopy : FolderCopy {
   using FolderCopy::FolderCopy;
-  PretrainedModel read() const { return read_causal_folder(folder.path); }
+  PretrainedModel read() const { return read_hugging_face_folder(folder.path); }
 };
 
 void check_causal_refused(const std::string& model, const std::string& key,
@@ -78,9 +75,8 @@ void check_causal_refused(const std::string& model, const std::string& key,
 TEST_CASE("causal language models give transformers' logits, loss and gradients") {
   const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
   CAPTURE(name);
-  REQUIRE(is_causal_folder(model_folder(name)));
-  const PretrainedModel read = read_causal_folder(model_folder(name));
-  const CausalFamily family = causal_config(name).family;
+  const PretrainedModel read = read_hugging_face_folder(model_folder(name));
+  REQUIRE(read.family->kind == FamilyKind::causal);
   const Expected expected(name);
   const CausalModel model(read.settings, read.tensors);
   CHECK(static_cast<std::size_t>(model.parameters.all().size()) == read.tensors.size());
@@ -96,18 +92,14 @@ TEST_CASE("causal language models give transformers' logits, loss and gradients"
   CHECK(loss.loss_sum.item<double>() / targets ==
         Approx(expected["loss"].item<double>()).margin(kCausalTolerance));
   (loss.loss_sum / targets).backward();
-  for (const CausalWeight& weight : causal_weights(read.settings, family)) {
-    at::Tensor gradient = model.parameters.find(weight.ours)->value.grad();
-    if (weight.head_by_head) gradient = heads_together(gradient, read.settings.model.heads);
-    std::int64_t row = 0;
-    for (const CausalWeight::Part& part : weight.parts) {
-      const std::string theirs = "gradient." + with_causal_prefix(part.theirs, family);
-      CAPTURE(theirs);
-      REQUIRE(expected.file.contains(theirs));
-      CHECK(largest_difference(gradient.narrow(0, row, part.rows), expected[theirs]) <
-            kCausalTolerance);
-      row += part.rows;
-    }
+  for (const WeightGroup* group : {&read.family->body, &read.family->language_head}) {
+    compare_gradients(
+        expected, model.parameters, read, *group,
+        [](const std::string& theirs, const at::Tensor& ours, const at::Tensor& wanted) {
+          CAPTURE(theirs);
+          REQUIRE(wanted.defined());
+          CHECK(largest_difference(ours, wanted) < kCausalTolerance);
+        });
   }
 }
 
@@ -116,8 +108,9 @@ TEST_CASE("every scaling of the rotation gives transformers' logits") {
       GENERATE("linear", "dynamic", "yarn", "yarn_mscale", "llama3", "longrope");
   CAPTURE(name);
   const Expected expected("llama");
-  const PretrainedModel read = read_causal_folder(model_folder("llama"));
-  const CausalConfig scaled = causal_config("llama", "config_" + name + ".json");
+  const PretrainedModel read = read_hugging_face_folder(model_folder("llama"));
+  const FolderConfig scaled =
+      parse(read_file(model_folder("llama") / ("config_" + name + ".json")));
   const CausalModel model(scaled.settings, read.tensors);
   const at::Tensor logits = model.logits(expected["ids"]);
   CHECK(largest_difference(logits, expected[name + ".logits"]) < kCausalTolerance);
@@ -125,10 +118,12 @@ TEST_CASE("every scaling of the rotation gives transformers' logits") {
   // As it is written: with rope_theta and rope_scaling beside each other, as older releases have
   // it.
   const nlohmann::json written =
-      to_causal_config({.family = scaled.family, .settings = scaled.settings});
+      write_fields(scaled.family->fields, {.settings = scaled.settings,
+                                           .model_type = "llama",
+                                           .positions = scaled.settings.data.length});
   CHECK(written.contains("rope_scaling"));
   CHECK(!written.contains("rope_parameters"));
-  const CausalConfig again = parse_causal_config(written.dump(), "config.json");
+  const FolderConfig again = parse(written.dump());
   const CausalModel same(again.settings, read.tensors);
   CHECK(at::equal(same.logits(expected["ids"]), logits));
 }
@@ -136,10 +131,10 @@ TEST_CASE("every scaling of the rotation gives transformers' logits") {
 TEST_CASE("a causal model is written as the folder that it was read from") {
   const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
   CAPTURE(name);
-  const PretrainedModel read = read_causal_folder(model_folder(name));
+  const PretrainedModel read = read_hugging_face_folder(model_folder(name));
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  const ExportSummary summary = write_causal_folder(
+  const ExportSummary summary = write_hugging_face_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
   const Safetensors theirs(model_folder(name)), ours(out);
   const nlohmann::json config = nlohmann::json::parse(read_file(out / "config.json"));
@@ -159,13 +154,13 @@ TEST_CASE("a causal model is written as the folder that it was read from") {
 TEST_CASE("a rotation of neighbours is written as one of halves") {
   const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
   CAPTURE(name);
-  PretrainedModel read = read_causal_folder(model_folder(name));
+  PretrainedModel read = read_hugging_face_folder(model_folder(name));
   read.settings.position.of<RopeSettings>().layout = RotaryLayout::interleaved;
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  write_causal_folder(
+  write_hugging_face_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
-  const PretrainedModel again = read_causal_folder(out);
+  const PretrainedModel again = read_hugging_face_folder(out);
   CHECK(again.settings.position.of<RopeSettings>().layout == RotaryLayout::half);
   const at::Tensor ids = Expected(name)["ids"];
   const at::Tensor wanted = CausalModel(read.settings, read.tensors).logits(ids);
@@ -173,7 +168,7 @@ TEST_CASE("a rotation of neighbours is written as one of halves") {
 }
 
 TEST_CASE("a causal folder's settings are told without its weights, its texts are ids") {
-  const Settings qwen = read_causal_settings(model_folder("qwen3"));
+  const Settings qwen = read_hugging_face_settings(model_folder("qwen3"));
   CHECK(qwen.task == TaskKind::causal_lm);
   CHECK(qwen.model.head_width == 6);
   CHECK(qwen.model.key_value_heads == 2);
@@ -184,12 +179,12 @@ TEST_CASE("a causal folder's settings are told without its weights, its texts ar
   CHECK(!qwen.model.tie_output);
   CHECK(qwen.position.of<RopeSettings>().base == 1000);
   CHECK(qwen.data.length == 64);
-  CHECK(causal_model_name(model_folder("qwen2")) == "Qwen 2");
-  const Settings neox = read_causal_settings(model_folder("gpt_neox"));
+  CHECK(family_of_folder(model_folder("qwen2"))->title == "Qwen 2");
+  const Settings neox = read_hugging_face_settings(model_folder("gpt_neox"));
   CHECK(neox.model.parallel_residual);
   CHECK(neox.position.of<RopeSettings>().fraction == 0.5);
-  CHECK(!is_causal_folder(model_folder("bert")));
-  const PretrainedModel read = read_causal_folder(model_folder("llama"));
+  CHECK(family_of_folder(model_folder("bert"))->kind == FamilyKind::encoder);
+  const PretrainedModel read = read_hugging_face_folder(model_folder("llama"));
   CHECK(read.tokenizer->encode("3 1 47") == std::vector<TokenId>{3, 1, 47});
   CHECK_THAT(read.notes.front(), Contains("it has no tokenizer.model: its texts are ids"));
 }
@@ -220,7 +215,8 @@ TEST_CASE("a causal config.json of something else is refused") {
   check_causal_refused("llama", "num_attention_heads", 0, "an integer from 1 to 1024");
   check_causal_refused("llama", "rope_parameters", {{"rope_type", "axial"}},
                        "wanted one of default");
-  check_causal_refused("llama", "rope_parameters", {{"rope_type", "linear"}}, "\"factor\" is left");
+  check_causal_refused("llama", "rope_parameters", {{"rope_type", "linear"}},
+                       "rope_parameters.factor\" is left");
   check_causal_refused("llama", "rope_parameters", {{"full_attention", {{"rope_type", "default"}}}},
                        "one rotation for all layers");
   check_causal_refused("llama", "rope_parameters", {{"rope_theta", 1.0}}, "a number above 1");
@@ -240,10 +236,10 @@ TEST_CASE("a causal config.json of something else is refused") {
                        "full_attention in every layer");
   check_causal_refused("gpt_neox", "attention_bias", false, "its other layers have biases");
   check_causal_refused("gpt_neox", "hidden_size", 18, "a divisor of \"hidden_size\", 18");
-  CHECK_THROWS_WITH(
-      parse_causal_config(R"({"model_type": "mamba"})", "config.json"),
-      Contains("\"model_type\" is \"mamba\", wanted llama, qwen2, qwen3 or gpt_neox"));
-  CHECK_THROWS_WITH(parse_causal_config("[]", "config.json"), Contains("is not a JSON object"));
+  CHECK_THROWS_WITH(parse(R"({"model_type": "mamba"})"),
+                    Contains("\"model_type\" is \"mamba\", wanted bert, roformer") &&
+                        Contains("llama, qwen2, qwen3 or gpt_neox"));
+  CHECK_THROWS_WITH(parse("[]"), Contains("is not a JSON object"));
 }
 
 TEST_CASE("weights that do not fit a causal model are refused") {
@@ -272,7 +268,7 @@ TEST_CASE("weights that do not fit a causal model are refused") {
       [&](auto& t) {
         t["lm_head.weight"] = at::ones({48, 16});
       },
-      "\"lm_head.weight\" differs from the table of tokens");
+      "\"lm_head.weight\" differs from \"embed_tokens.weight\"");
   refused(
       "qwen3", [](auto& t) { t.erase("lm_head.weight"); }, "has no tensor \"lm_head.weight\"");
   const CausalCopy twice("llama");
@@ -281,13 +277,13 @@ TEST_CASE("weights that do not fit a causal model are refused") {
 }
 
 TEST_CASE("what no family of causal models can express is refused in words") {
-  const PretrainedModel llama = read_causal_folder(model_folder("llama"));
+  const PretrainedModel llama = read_hugging_face_folder(model_folder("llama"));
   const auto refusal = [&](const std::function<void(Settings&)>& change) {
     Settings settings = llama.settings;
     change(settings);
     const TemporaryFolder folder;
     try {
-      write_causal_folder(
+      write_hugging_face_folder(
           {.settings = settings, .tensors = llama.tensors, .tokenizer = *llama.tokenizer},
           folder.path / "out");
     } catch (const Error& error) {
@@ -301,7 +297,7 @@ TEST_CASE("what no family of causal models can express is refused in words") {
   CHECK_THAT(refusal([](Settings& s) { s.model.head = LanguageHeadKind::bert; }),
              Contains("model.head linear"));
   CHECK_THAT(refusal([](Settings& s) { s.model.parallel_residual = true; }),
-             Contains("one behind the other"));
+             Contains("follow one another"));
   CHECK_THAT(refusal([](Settings& s) { s.attention.window = 4; }), Contains("attention.window 0"));
   CHECK_THAT(refusal([](Settings& s) { s.position.of<RopeSettings>().fraction = 0.5; }),
              Contains("whole heads"));
@@ -333,7 +329,7 @@ TEST_CASE("a causal folder's byte-level tokenizer.json is taken, and written aga
   CHECK(read.tokenizer->special().separator == 5);
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  write_causal_folder(
+  write_hugging_face_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer}, out);
   CHECK(read_file(out / "tokenizer.json") == text);
   CHECK(read.settings.decoding.prompt_start == PromptStart::nothing);
@@ -361,12 +357,12 @@ TEST_CASE("the ids that end a text are those of the folder, and are written") {
   PretrainedModel read = copy.read();
   CHECK(read.settings.decoding.end_tokens == Ids{5, 9});
   const TemporaryFolder folder;
-  write_causal_folder(
+  write_hugging_face_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
       folder.path / "out");
   CHECK(nlohmann::json::parse(read_file(folder.path / "out" / "config.json"))["eos_token_id"] ==
         nlohmann::json({5, 9}));
-  CHECK(read_causal_folder(folder.path / "out").settings.decoding.end_tokens == Ids{5, 9});
+  CHECK(read_hugging_face_folder(folder.path / "out").settings.decoding.end_tokens == Ids{5, 9});
   std::ofstream(copy.folder.path / "generation_config.json") << R"({"eos_token_id": "</s>"})";
   CHECK_THROWS_WITH(copy.read(), Contains("wanted an id or a list of ids"));
 }
@@ -412,10 +408,10 @@ TEST_CASE("a causal folder's chat template is read and written") {
   };
   CHECK(!complains(read));
   const TemporaryFolder folder;
-  write_causal_folder(
+  write_hugging_face_folder(
       {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
       folder.path / "out");
-  CHECK(read_causal_folder(folder.path / "out").tokenizer->chat() == read.tokenizer->chat());
+  CHECK(read_hugging_face_folder(folder.path / "out").tokenizer->chat() == read.tokenizer->chat());
   CHECK(read_file(folder.path / "out" / "chat_template.jinja") == read.tokenizer->chat().source);
   // One of several, and the file before the field.
   config({{"chat_template",
@@ -469,13 +465,13 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
       CAPTURE(first);
       read.settings.decoding.prompt_start = start;
       const TemporaryFolder folder;
-      const ExportSummary summary = write_causal_folder(
+      const ExportSummary summary = write_hugging_face_folder(
           {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
           folder.path / "out");
-      CHECK(read_causal_folder(folder.path / "out").settings.decoding.prompt_start == start);
-      const std::string behind = "behind the id " + std::to_string(first);
+      CHECK(read_hugging_face_folder(folder.path / "out").settings.decoding.prompt_start == start);
+      const std::string words = "after the id " + std::to_string(first);
       const bool told = std::ranges::any_of(summary.notes, [&](const std::string& note) {
-        return note.find(behind) != std::string::npos;
+        return note.find(words) != std::string::npos;
       });
       CHECK(told == (first >= 0));
     }
@@ -512,15 +508,15 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
     for (const PromptStart start : {PromptStart::separator, PromptStart::nothing}) {
       read.settings.decoding.prompt_start = start;
       const TemporaryFolder folder;
-      write_causal_folder(
+      write_hugging_face_folder(
           {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
           folder.path / "out");
-      CHECK(read_causal_folder(folder.path / "out").settings.decoding.prompt_start == start);
+      CHECK(read_hugging_face_folder(folder.path / "out").settings.decoding.prompt_start == start);
       const auto config =
           nlohmann::json::parse(read_file(folder.path / "out" / "tokenizer_config.json"));
       CHECK(config["eos_token"] == end);
       read.settings.decoding.end_tokens = {1};
-      write_causal_folder(
+      write_hugging_face_folder(
           {.settings = read.settings, .tensors = read.tensors, .tokenizer = *read.tokenizer},
           folder.path / "other");
       read.settings.decoding.end_tokens.clear();
@@ -538,7 +534,8 @@ TEST_CASE("a causal folder of another class is told by its name, not by what it 
   CHECK_THROWS_WITH(copy.read(),
                     Contains("\"architectures\" is a list of 1, wanted "
                              "Qwen3ForCausalLM, not \"Qwen3ForSequenceClassification\""));
-  CHECK_THROWS_WITH(read_causal_settings(copy.folder.path), Contains("wanted Qwen3ForCausalLM"));
+  CHECK_THROWS_WITH(read_hugging_face_settings(copy.folder.path),
+                    Contains("wanted Qwen3ForCausalLM"));
   copy.set("architectures", {"Qwen3Model"});
   CHECK_THROWS_WITH(copy.read(), Contains("has no tensor \"lm_head.weight\""));
 }

@@ -4,11 +4,14 @@
 #include <ATen/ATen.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "interop/hugging_face.h"
+#include "interop/import.h"
+#include "interop/row_orders.h"
 #include "model/heads.h"
 #include "model/transformer_stack.h"
 #include "tensor/parameters.h"
@@ -49,6 +52,35 @@ struct Expected {
         {lengths.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(lengths.numel())});
   }
 };
+
+// The parameters of a group of the family's weights.
+inline std::vector<FolderWeight> weights_of(const PretrainedModel& model,
+                                            const WeightGroup& group) {
+  const std::int64_t rows = model.settings.model.vocabulary;
+  return expand_weights(group, model.settings, {.vocabulary = rows});
+}
+
+// transformers' gradient of each tensor against the rows of ours that it is.
+inline void compare_gradients(
+    const Expected& expected, const ParameterStore& parameters, const PretrainedModel& model,
+    const WeightGroup& group,
+    const std::function<void(const std::string& theirs, const at::Tensor& ours,
+                             const at::Tensor& wanted)>& compare) {
+  for (const FolderWeight& weight : weights_of(model, group)) {
+    at::Tensor gradient = parameters.find(weight.ours)->value.grad();
+    if (weight.shape.rows == Size::by_head) {
+      gradient = heads_together(gradient, model.settings.model.heads);
+    }
+    std::int64_t row = 0;
+    for (const FolderWeight::Part& part : weight.parts) {
+      const std::string theirs = "gradient." + model.family->stored_name(group, part.theirs);
+      const at::Tensor wanted = expected.file.contains(theirs) ? expected[theirs] : at::Tensor();
+      const std::int64_t rows = wanted.defined() ? wanted.size(0) : 0;
+      compare(theirs, gradient.narrow(0, row, rows), wanted);
+      row += rows;
+    }
+  }
+}
 
 inline double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a.detach() - b.detach()).abs().max().item<double>();

@@ -146,4 +146,5 @@ def main():
                   "vocab": {piece: number for number, piece in enumerate(pieces)}}}) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

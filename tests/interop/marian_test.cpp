@@ -10,10 +10,9 @@
 #include "base/json.h"
 #include "catch.h"
 #include "config/schemes/sinusoidal.h"
+#include "interop/export.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
-#include "interop/marian_export.h"
-#include "interop/marian_folder.h"
 #include "temporary_folder.h"
 
 using namespace roformer;
@@ -41,15 +40,14 @@ void check_refused(const std::string& key, const nlohmann::json& value, const st
   const MarianCopy copy("marian");
   copy.change(file, key, value);
   CAPTURE(key);
-  CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains(words));
+  CHECK_THROWS_WITH(read_hugging_face_folder(copy.path), Contains(words));
 }
 
 }  // namespace
 
 TEST_CASE("a MarianMT folder says its model and its search") {
-  CHECK(is_marian_folder(model_folder("marian")));
-  CHECK(!is_marian_folder(model_folder("bert")));
-  const PretrainedTranslator first = read_marian_folder(model_folder("marian"));
+  CHECK(family_of_folder(model_folder("marian"))->kind == FamilyKind::translator);
+  const PretrainedModel first = read_hugging_face_folder(model_folder("marian"));
   CHECK(first.notes.empty());
   const Settings& settings = first.settings;
   CHECK(settings.task == TaskKind::translation);
@@ -65,21 +63,21 @@ TEST_CASE("a MarianMT folder says its model and its search") {
   CHECK(settings.decoding.free_end);
   CHECK(settings.decoding.first_token == -1);
 
-  const PretrainedTranslator released = read_marian_folder(model_folder("marian_released"));
+  const PretrainedModel released = read_hugging_face_folder(model_folder("marian_released"));
   CHECK(released.settings.translation.decoder_layers == 1);
   CHECK(!released.settings.translation.output_bias);
   CHECK(released.settings.decoding.stopping == StoppingRule::full);
   CHECK(released.settings.decoding.alpha == 0.6);
-  const PretrainedTranslator separate = read_marian_folder(model_folder("marian_separate"));
+  const PretrainedModel separate = read_hugging_face_folder(model_folder("marian_separate"));
   CHECK(!separate.settings.translation.tie_embeddings);
   CHECK(separate.settings.decoding.stopping == StoppingRule::exact);
 }
 
 TEST_CASE("tables of either side are cut to the pieces of its vocabulary") {
-  const PretrainedTranslator whole = read_marian_folder(model_folder("marian_separate"));
+  const PretrainedModel whole = read_hugging_face_folder(model_folder("marian_separate"));
   const FolderCopy copy("marian_separate");
-  const std::int64_t source = whole.tokenizers.source->vocabulary_size();
-  const std::int64_t target = whole.tokenizers.target->vocabulary_size();
+  const std::int64_t source = whole.source_tokenizer->vocabulary_size();
+  const std::int64_t target = whole.tokenizer->vocabulary_size();
   copy.set("vocab_size", source + 6);
   copy.set("decoder_vocab_size", target + 2);
   copy.change([&](std::map<std::string, at::Tensor>& tensors) {
@@ -93,7 +91,7 @@ TEST_CASE("tables of either side are cut to the pieces of its vocabulary") {
       }
     }
   });
-  const PretrainedTranslator padded = read_marian_folder(copy.folder.path);
+  const PretrainedModel padded = read_hugging_face_folder(copy.folder.path);
   CHECK(padded.settings.model.vocabulary == 0);
   CHECK(padded.notes.size() >= whole.notes.size() + 2);
   REQUIRE(padded.tensors.size() == whole.tensors.size());
@@ -123,7 +121,7 @@ TEST_CASE("what a MarianMT folder computes otherwise is refused") {
 
   const MarianCopy copy("marian_separate");
   fs::remove(copy.path / "target_vocab.json");
-  CHECK_THROWS_WITH(read_marian_folder(copy.path), Contains("target_vocab.json"));
+  CHECK_THROWS_WITH(read_hugging_face_folder(copy.path), Contains("target_vocab.json"));
 }
 
 TEST_CASE("the tokens of generation_config.json are those that generate() takes") {
@@ -132,8 +130,8 @@ TEST_CASE("the tokens of generation_config.json are those that generate() takes"
   copy.change("generation_config.json", "forced_bos_token_id", 9);
   copy.change("generation_config.json", "begin_suppress_tokens", {5});
   copy.change("generation_config.json", "suppress_tokens", {4, 6});
-  const PretrainedTranslator translator = read_marian_folder(copy.path);
-  CHECK(translator.tokenizers.target->special().classification == 7);
+  const PretrainedModel translator = read_hugging_face_folder(copy.path);
+  CHECK(translator.tokenizer->special().classification == 7);
   std::string notes;
   for (const std::string& note : translator.notes) notes += note + "\n";
   CHECK_THAT(notes, Contains("begin_suppress_tokens") && Contains("never chooses 2 more tokens") &&
@@ -145,7 +143,7 @@ TEST_CASE("what generate() does beyond a beam search is told") {
   const MarianCopy copy("marian");
   copy.change("generation_config.json", "min_length", 3);
   copy.change("generation_config.json", "bad_words_ids", nlohmann::json::array());
-  const PretrainedTranslator translator = read_marian_folder(copy.path);
+  const PretrainedModel translator = read_hugging_face_folder(copy.path);
   REQUIRE(translator.notes.size() == 2);
   CHECK_THAT(translator.notes[0], Contains("min_length 3"));
   CHECK_THAT(translator.notes[1], Contains("may choose the padding"));
@@ -155,7 +153,7 @@ TEST_CASE("what generate() does to repetitions and to the last token is stored")
   const MarianCopy copy("marian");
   copy.change("generation_config.json", "no_repeat_ngram_size", 3);
   copy.change("generation_config.json", "repetition_penalty", 1.5);
-  const PretrainedTranslator translator = read_marian_folder(copy.path);
+  const PretrainedModel translator = read_hugging_face_folder(copy.path);
   CHECK(translator.notes.empty());
   CHECK(translator.settings.decoding.no_repeat_ngram == 3);
   CHECK(translator.settings.decoding.repetition_penalty == 1.5);
@@ -165,10 +163,10 @@ TEST_CASE("what generate() does to repetitions and to the last token is stored")
 
   const auto forced = [&](const nlohmann::json& end) {
     copy.change("generation_config.json", "forced_eos_token_id", end);
-    return read_marian_folder(copy.path);
+    return read_hugging_face_folder(copy.path);
   };
   CHECK(forced({0}).settings.decoding.free_end);
-  const PretrainedTranslator open = forced(nullptr), other = forced(3);
+  const PretrainedModel open = forced(nullptr), other = forced(3);
   CHECK(!open.settings.decoding.free_end);
   REQUIRE(open.notes.size() == 1);
   CHECK_THAT(open.notes[0], Contains("breaks a text off"));
@@ -180,13 +178,13 @@ TEST_CASE("what generate() does to repetitions and to the last token is stored")
 TEST_CASE("an output that holds the shared table again is that table") {
   const FolderCopy copy("marian_released");
   copy.set("tie_word_embeddings", false);
-  const PretrainedTranslator tied = read_marian_folder(copy.folder.path);
+  const PretrainedModel tied = read_hugging_face_folder(copy.folder.path);
   CHECK(tied.settings.translation.tie_output);
   CHECK(!tied.tensors.contains("output.weight"));
   REQUIRE(tied.notes.size() == 1);
   CHECK_THAT(tied.notes[0], Contains("the two are one"));
   copy.change([](auto& tensors) { tensors.at("lm_head.weight")[1] += 0.5; });
-  const PretrainedTranslator untied = read_marian_folder(copy.folder.path);
+  const PretrainedModel untied = read_hugging_face_folder(copy.folder.path);
   CHECK(!untied.settings.translation.tie_output);
   CHECK(untied.tensors.contains("output.weight"));
   CHECK(untied.notes.empty());
@@ -194,9 +192,9 @@ TEST_CASE("an output that holds the shared table again is that table") {
 
 // Its decoder's table has as many rows as the encoder's, whatever decoder_vocab_size says.
 TEST_CASE("tables of two sizes are read as transformers 4 writes them") {
-  const PretrainedTranslator whole = read_marian_folder(model_folder("marian_separate"));
+  const PretrainedModel whole = read_hugging_face_folder(model_folder("marian_separate"));
   const FolderCopy copy("marian_separate");
-  copy.set("vocab_size", whole.tokenizers.source->vocabulary_size() + 6);
+  copy.set("vocab_size", whole.source_tokenizer->vocabulary_size() + 6);
   copy.change([&](std::map<std::string, at::Tensor>& tensors) {
     tensors.erase("lm_head.weight");
     for (const char* side : {"encoder", "decoder"}) {
@@ -204,7 +202,7 @@ TEST_CASE("tables of two sizes are read as transformers 4 writes them") {
       table = at::constant_pad_nd(table, {0, 0, 0, 6}, 0.5);
     }
   });
-  const PretrainedTranslator read = read_marian_folder(copy.folder.path);
+  const PretrainedModel read = read_hugging_face_folder(copy.folder.path);
   for (const auto& [name, value] : whole.tensors) {
     CAPTURE(name);
     CHECK(at::equal(read.tensors.at(name), value));
@@ -213,7 +211,7 @@ TEST_CASE("tables of two sizes are read as transformers 4 writes them") {
     at::Tensor& table = tensors.at("model.decoder.embed_tokens.weight");
     table = table.narrow(0, 0, 9).clone();
   });
-  CHECK_THROWS_WITH(read_marian_folder(copy.folder.path),
+  CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path),
                     Contains("has 9 rows, config.json makes"));
 }
 
@@ -232,7 +230,7 @@ TEST_CASE("stored sinusoids must be those that are computed here, and one table 
       tensors.push_back({.name = tensor, .value = value});
     }
     write_safetensors(copy.path / "model.safetensors", tensors);
-    read_marian_folder(copy.path);
+    read_hugging_face_folder(copy.path);
   };
   const auto add = [](at::Tensor& value) { value[1] += 0.5; };
   CHECK_NOTHROW(with_tensor("nothing", add));
@@ -263,17 +261,16 @@ TEST_CASE(
       if (!source && name == "final_logits_bias") value = at::constant_pad_nd(value, {0, 3}, 0.5);
     }
   });
-  const PretrainedTranslator first = read_marian_folder(copy.folder.path);
+  const PretrainedModel first = read_hugging_face_folder(copy.folder.path);
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  write_marian_folder({.settings = first.settings,
-                       .tensors = first.tensors,
-                       .source = *first.tokenizers.source,
-                       .target = *first.tokenizers.target,
-                       .never = {},
-                       .begin = first.tokenizers.target->special().padding,
-                       .end = first.tokenizers.target->special().separator},
-                      out);
+  write_hugging_face_folder({.settings = first.settings,
+                             .tensors = first.tensors,
+                             .tokenizer = *first.tokenizer,
+                             .source_tokenizer = first.source_tokenizer.get(),
+                             .begin = first.tokenizer->special().padding,
+                             .end = first.tokenizer->special().separator},
+                            out);
   const nlohmann::json config = read_json(out / "config.json");
   CHECK(config["vocab_size"] == size + 3);
   CHECK(config["decoder_vocab_size"] == size + 3);
@@ -285,7 +282,7 @@ TEST_CASE(
   const at::Tensor bias = file_of_out.tensor("final_logits_bias");
   CHECK(bias.size(1) == size + 3);
   CHECK((bias[0][size].item<float>() < -1000) == source);  // no piece of the target's
-  const PretrainedTranslator second = read_marian_folder(out);
+  const PretrainedModel second = read_hugging_face_folder(out);
   CHECK(second.settings.translation.output_bias == first.settings.translation.output_bias);
   REQUIRE(second.tensors.size() == first.tensors.size());
   for (const auto& [name, value] : first.tensors) {

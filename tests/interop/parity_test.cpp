@@ -2,8 +2,6 @@
 // logits, losses and the gradients of one step (expected.safetensors, by make_fixtures.py).
 #include "catch.h"
 #include "interop/fixtures.h"
-#include "interop/hugging_face_config.h"
-#include "interop/hugging_face_names.h"
 #include "model/heads.h"
 
 using namespace roformer;
@@ -12,36 +10,24 @@ namespace {
 
 constexpr double kTolerance = 1e-4;
 
-HuggingFaceFamily family(const PretrainedModel& model) {
-  return model.settings.position.scheme == "rope" ? HuggingFaceFamily::roformer
-                                                  : HuggingFaceFamily::bert;
-}
-
-// Each gradient of transformers against the rows of ours that it is.
 void check_gradients(const Expected& expected, const ParameterStore& parameters,
-                     const PretrainedModel& model, const std::vector<WeightNames>& names) {
-  for (const WeightNames& weight : names) {
-    const at::Tensor gradient = parameters.find(weight.ours)->value.grad();
-    REQUIRE(gradient.defined());
-    const auto parts = static_cast<std::int64_t>(weight.theirs.size());
-    const std::int64_t rows = gradient.size(0) / parts;
-    for (std::int64_t i = 0; i < parts; ++i) {
-      const std::string theirs =
-          "gradient." + with_prefix(weight.theirs[static_cast<std::size_t>(i)], family(model));
-      CAPTURE(theirs);
-      REQUIRE(expected.file.contains(theirs));
-      const at::Tensor wanted = expected[theirs];
-      CHECK(wanted.abs().max().item<double>() > 0);
-      CHECK(largest_difference(gradient.narrow(0, i * rows, rows), wanted) < kTolerance);
-    }
-  }
+                     const PretrainedModel& model, const WeightGroup& group) {
+  compare_gradients(
+      expected, parameters, model, group,
+      [](const std::string& theirs, const at::Tensor& ours, const at::Tensor& wanted) {
+        CAPTURE(theirs);
+        REQUIRE(ours.defined());
+        REQUIRE(wanted.defined());
+        CHECK(wanted.abs().max().item<double>() > 0);
+        CHECK(largest_difference(ours, wanted) < kTolerance);
+      });
 }
 
 }  // namespace
 
 TEST_CASE("masked language models give transformers' logits, loss and gradients") {
-  const std::string name =
-      GENERATE("bert", "roformer", "roformer_bfloat16_sharded", "bert_float16_first_names");
+  const std::string name = GENERATE("bert", "roformer", "roformer_bfloat16_sharded",
+                                    "bert_float16_first_names", "nezha");
   CAPTURE(name);
   const Expected expected(name);
   const PretrainedModel model = read_hugging_face_folder(model_folder(name));
@@ -70,12 +56,13 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
     return;
   }
   loss.backward();
-  check_gradients(expected, parameters, model, encoder_names(model.settings, family(model)));
-  check_gradients(expected, parameters, model, language_head_names(model.settings, family(model)));
+  check_gradients(expected, parameters, model, model.family->body);
+  check_gradients(expected, parameters, model, model.family->language_head);
 }
 
 TEST_CASE("classifiers give transformers' logits, loss and gradients") {
-  const std::string name = GENERATE("bert_classification", "roformer_classification");
+  const std::string name =
+      GENERATE("bert_classification", "roformer_classification", "nezha_classification");
   CAPTURE(name);
   const Expected expected(name);
   const PretrainedModel model = read_hugging_face_folder(model_folder(name));
@@ -101,12 +88,9 @@ TEST_CASE("classifiers give transformers' logits, loss and gradients") {
                                                : at::cross_entropy_loss(logits, labels);
   CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
   loss.backward();
-  check_gradients(expected, parameters, model, encoder_names(model.settings, family(model)));
-  check_gradients(expected, parameters, model,
-                  classification_head_names(model.settings, family(model)));
-  if (family(model) == HuggingFaceFamily::bert) {
-    check_gradients(expected, parameters, model, pooler_names(model.settings));
-  }
+  check_gradients(expected, parameters, model, model.family->body);
+  check_gradients(expected, parameters, model, model.family->classification_head);
+  check_gradients(expected, parameters, model, model.family->pooler);
 }
 
 TEST_CASE("an encoder alone gives transformers' states") {

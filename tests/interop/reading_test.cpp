@@ -9,10 +9,9 @@
 #include "catch.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
+#include "interop/encoder_tokenizer.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
-#include "interop/hugging_face_config.h"
-#include "interop/hugging_face_tokenizer.h"
 #include "interop/tokenizer_json.h"
 #include "temporary_folder.h"
 
@@ -99,15 +98,14 @@ TEST_CASE("lower case, accents and Chinese characters are read each, and written
     CHECK_THAT(notes_of(model), !Contains("Chinese"));
     const TemporaryFolder out;
     std::vector<std::string> notes;
-    write_hugging_face_tokenizer(*model.tokenizer, 16, out.path, notes);
+    write_encoder_tokenizer(*model.tokenizer, 16, out.path, notes);
     const auto written = nlohmann::json::parse(read_file(out.path / "tokenizer_config.json"));
     for (const auto& [key, value] : config.items()) {
       CAPTURE(key);
       CHECK(written[key] == value);
     }
     CHECK(read_file(out.path / "vocab.txt") == read_file(copy / "vocab.txt"));
-    CHECK(read_hugging_face_tokenizer(out.path, notes)->fingerprint() ==
-          model.tokenizer->fingerprint());
+    CHECK(read_encoder_tokenizer(out.path, notes)->fingerprint() == model.tokenizer->fingerprint());
     CHECK(notes.empty());
     return model.tokenizer->description();
   };
@@ -131,11 +129,11 @@ TEST_CASE("added tokens of a folder with a vocab.txt are found in text, wherever
   const TokenId first = pieces(copy.folder.path);
   const auto read = [&] {
     notes.clear();
-    auto tokenizer = read_hugging_face_tokenizer(copy.folder.path, notes);
+    auto tokenizer = read_encoder_tokenizer(copy.folder.path, notes);
     const TemporaryFolder out;
     std::vector<std::string> others;
-    write_hugging_face_tokenizer(*tokenizer, 16, out.path, others);
-    CHECK(read_hugging_face_tokenizer(out.path, others)->fingerprint() == tokenizer->fingerprint());
+    write_encoder_tokenizer(*tokenizer, 16, out.path, others);
+    CHECK(read_encoder_tokenizer(out.path, others)->fingerprint() == tokenizer->fingerprint());
     return tokenizer;
   };
   const nlohmann::json lower = {{"do_lower_case", true}};
@@ -182,7 +180,7 @@ TEST_CASE("added tokens of a folder with a vocab.txt are found in text, wherever
     const auto next = document["model"]["vocab"].size();
     document["added_tokens"].push_back({{"id", next}, {"content", "<new>"}, {"special", false}});
     whole.write("tokenizer.json", document.dump());
-    CHECK(read_hugging_face_tokenizer(whole.folder.path, notes)->encode("<new>") ==
+    CHECK(read_encoder_tokenizer(whole.folder.path, notes)->encode("<new>") ==
           std::vector<TokenId>{static_cast<TokenId>(next)});
   }
   SECTION("none but BERT's own are nothing to keep") {
@@ -273,7 +271,7 @@ TEST_CASE("weights that do not fit are refused") {
       [&](auto& t) {
         t["roformer.encoder.embed_positions.weight"] = at::ones({16, 8});
       },
-      "are not RoFormer's sines and cosines");
+      "are not sines and cosines of base 10000");
   copy.set("vocab_size", 41);
   CHECK_THROWS_WITH(copy.read(), Contains("config.json makes it [41, 12]"));
 }

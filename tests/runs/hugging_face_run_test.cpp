@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "catch.h"
-#include "interop/hugging_face.h"
+#include "interop/import.h"
 #include "tasks/classifier.h"
 #include "tasks/language/fill_mask.h"
 #include "runs/model_folders.h"
@@ -137,7 +137,7 @@ TEST_CASE("a run of another scheme is not exported") {
   const TinyRun tiny("alibi");
   train_run(tiny.settings, ExistingRun::refuse);
   CHECK_THROWS_WITH(export_run(tiny.run(), "last", tiny.folder.path / "out"),
-                    Contains("learned in BERT and rope in RoFormer, not alibi"));
+                    Contains("rope in RoFormer and nezha in NEZHA, not alibi"));
 }
 
 TEST_CASE("the classes of a folder are told apart by their names, and keep them") {

@@ -9,8 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "catch.h"
-#include "interop/marian_folder.h"
-#include "interop/marian_names.h"
+#include "interop/import.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
 #include "runs/model_source.h"
@@ -43,6 +42,17 @@ TextTranslator open_text(const fs::path& run, std::vector<Override> overrides = 
   std::vector<TrainedTranslator> runs;
   runs.push_back(open(run, std::move(overrides)));
   return TextTranslator(std::move(runs));
+}
+
+std::vector<FolderWeight> marian_weights(const Settings& settings, std::int64_t source,
+                                         std::int64_t target) {
+  return expand_weights(family_named("marian").body, settings,
+                        {.vocabulary = source, .target = target, .decoder_table = target});
+}
+
+std::string stored_name(const std::string& theirs) {
+  const Family& family = family_named("marian");
+  return family.stored_name(family.body, theirs);
 }
 
 double largest_difference(const at::Tensor& a, const at::Tensor& b) {
@@ -93,14 +103,14 @@ TEST_CASE("an imported MarianMT model has transformers' logits, loss and gradien
       run.model->loss(batch, {.training = false}).loss_sum / batch.labels.numel();
   CHECK(largest_difference(loss, expected.tensor("loss")) < kTolerance);
   loss.backward();
-  const MarianVocabularies rows{.source = run.tokenizers.source->vocabulary_size(),
-                                .target = run.tokenizers.target->vocabulary_size()};
-  for (const MarianWeight& weight : marian_weights(run.settings, rows)) {
+  for (const FolderWeight& weight :
+       marian_weights(run.settings, run.tokenizers.source->vocabulary_size(),
+                      run.tokenizers.target->vocabulary_size())) {
     const at::Tensor gradient = parameters.find(weight.ours)->value.grad();
-    for (std::size_t i = 0; i < weight.theirs.size(); ++i) {
-      CAPTURE(weight.theirs[i]);
-      const at::Tensor wanted =
-          expected.tensor("gradient." + marian_stored_name(weight.theirs[i])).clone();
+    for (std::size_t i = 0; i < weight.parts.size(); ++i) {
+      const std::string& theirs = weight.parts[i].theirs;
+      CAPTURE(theirs);
+      const at::Tensor wanted = expected.tensor("gradient." + stored_name(theirs)).clone();
       at::Tensor got =
           gradient.narrow(0, static_cast<std::int64_t>(i) * wanted.size(0), wanted.size(0)).clone();
       if (weight.ours.ends_with("tokens.weight")) {  // torch trains no row of the padding
@@ -109,7 +119,7 @@ TEST_CASE("an imported MarianMT model has transformers' logits, loss and gradien
         wanted[padding].zero_();
       }
       CHECK(largest_difference(got, wanted) < kTolerance);
-      CHECK((wanted.abs().max().item<double>() > 0 || weight.theirs[i].ends_with("k_proj.bias")));
+      CHECK((wanted.abs().max().item<double>() > 0 || theirs.ends_with("k_proj.bias")));
     }
   }
 }
@@ -206,7 +216,7 @@ TEST_CASE("an imported MarianMT model is trained further") {
   };
   train_run(from(imported), ExistingRun::refuse);
   const Safetensors trained(find_checkpoint(folder.path / "further") / "model.safetensors");
-  for (const auto& [parameter, value] : read_marian_folder(model_folder(name)).tensors) {
+  for (const auto& [parameter, value] : read_hugging_face_folder(model_folder(name)).tensors) {
     CAPTURE(parameter);
     CHECK(at::allclose(trained.tensor(parameter), value, 0, 1e-9));
   }
@@ -232,15 +242,15 @@ TEST_CASE("an imported MarianMT model is exported as it was") {
   const ExportedRun exported = export_run(import_marian(model_folder(name), folder), "best", out);
   CHECK(exported.architecture == "MarianMTModel");
   CHECK(exported.notes.empty());
-  const PretrainedTranslator first = read_marian_folder(model_folder(name));
-  const PretrainedTranslator second = read_marian_folder(out);
+  const PretrainedModel first = read_hugging_face_folder(model_folder(name));
+  const PretrainedModel second = read_hugging_face_folder(out);
   CHECK(first.tensors.size() == second.tensors.size());
   for (const auto& [parameter, value] : first.tensors) {
     CAPTURE(parameter);
     CHECK(at::equal(second.tensors.at(parameter), value));
   }
-  CHECK(first.tokenizers.source->fingerprint() == second.tokenizers.source->fingerprint());
-  CHECK(first.tokenizers.target->fingerprint() == second.tokenizers.target->fingerprint());
+  CHECK(first.source_tokenizer->fingerprint() == second.source_tokenizer->fingerprint());
+  CHECK(first.tokenizer->fingerprint() == second.tokenizer->fingerprint());
   // Each key of transformers' own files that is about the model or the search.
   for (const char* file : {"config.json", "generation_config.json"}) {
     if (!fs::exists(model_folder(name) / file)) continue;
@@ -287,11 +297,10 @@ TEST_CASE(
   Translator second(settings, {.source = vocabulary, .target = vocabulary},
                     plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width));
   const Safetensors weights(out);
-  for (const MarianWeight& weight :
-       marian_weights(settings, {.source = vocabulary, .target = vocabulary})) {
+  for (const FolderWeight& weight : marian_weights(settings, vocabulary, vocabulary)) {
     std::vector<at::Tensor> parts;
-    for (const std::string& name : weight.theirs) {
-      parts.push_back(weights.tensor(marian_stored_name(name)));
+    for (const FolderWeight::Part& part : weight.parts) {
+      parts.push_back(weights.tensor(stored_name(part.theirs)));
     }
     second.parameters().find(weight.ours)->value.detach().copy_(at::cat(parts, 0));
   }

@@ -8,7 +8,7 @@
 #include "catch.h"
 #include "config/load.h"
 #include "has.h"
-#include "interop/hugging_face.h"
+#include "interop/import.h"
 #include "tasks/language/fill_mask.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"

@@ -1,0 +1,351 @@
+#include "interop/encoder_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "interop/folder.h"
+#include "interop/tokenizer_json.h"
+#include "text/added_tokens.h"
+#include "text/byte_level_file.h"
+#include "text/word_tokenizer.h"
+#include "text/wordpiece_tokenizer.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kWordPieces = "vocab.txt";
+constexpr const char* kDictionary = "dict.txt";
+// Tokenizers that come as a file of their own; ours write the first and the last.
+constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
+                                       "characters.json"};
+
+std::optional<bool> flag(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+
+// A vocabulary made from lower-cased text has no capital letter outside its special tokens.
+bool looks_cased(std::string_view vocabulary) {
+  while (!vocabulary.empty()) {
+    const std::size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
+    const std::string_view piece = vocabulary.substr(0, end);
+    vocabulary.remove_prefix(std::min(end + 1, vocabulary.size()));
+    if (piece.starts_with('[')) continue;
+    for (const char c : piece) {
+      if (c >= 'A' && c <= 'Z') return true;
+    }
+  }
+  return false;
+}
+
+// The normalizer's options, wherever they stand: tokenizer_config.json wins, as in transformers.
+struct Normalization {
+  std::optional<bool> lower;
+  std::optional<bool> strip_accents;
+  std::optional<bool> chinese;
+};
+
+Normalization read_normalization(const fs::path& folder) {
+  const json config = read_object_if_there(folder / kTokenizerConfigFile);
+  Normalization result = {.lower = flag(config, "do_lower_case"),
+                          .strip_accents = flag(config, "strip_accents"),
+                          .chinese = flag(config, "tokenize_chinese_chars")};
+  const json tokenizer = read_object_if_there(folder / kTokenizerFile);
+  const auto normalizer = tokenizer.find("normalizer");
+  if (normalizer != tokenizer.end() && normalizer->is_object()) {
+    if (!result.lower) result.lower = flag(*normalizer, "lowercase");
+    if (!result.strip_accents) result.strip_accents = flag(*normalizer, "strip_accents");
+    if (!result.chinese) result.chinese = flag(*normalizer, "handle_chinese_chars");
+  }
+  return result;
+}
+
+bool cuts_words(const fs::path& folder) {
+  const json config = read_object_if_there(folder / kTokenizerConfigFile);
+  const auto name = config.find("tokenizer_class");
+  return name != config.end() && name->is_string() &&
+         name->get<std::string>().starts_with("RoFormerTokenizer");
+}
+
+// Text of data never yields a special token, which transformers finds everywhere.
+void note_special(const std::vector<AddedToken>& added, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const AddedToken& token : added) {
+    if (token.special) names.push_back(printable(token.content));
+  }
+  if (names.empty()) return;
+  constexpr std::size_t kShown = 6;
+  const std::size_t all = names.size();
+  if (all > kShown) names.resize(kShown);
+  notes.push_back(fmt::format(
+      "its special added tokens ({}{}) are found in prompts only: in data their names are text",
+      fmt::join(names, ", "), all > kShown ? ", ..." : ""));
+}
+
+// The tokenizer of Chinese words has none of it.
+void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>& notes) {
+  const bool lower = model.rules.lower_case;
+  if (model.rules.strip_accents != lower) {
+    notes.push_back(fmt::format("its tokenizer {} accents; here a tokenizer of words {} them",
+                                lower ? "keeps" : "strips", lower ? "strips" : "keeps"));
+  }
+  if (!model.rules.chinese_characters) {
+    notes.push_back("its tokenizer keeps runs of Chinese characters together; here each is a word");
+  }
+  if (!model.added.empty()) {
+    notes.push_back("its added tokens are text here: a tokenizer of words has none");
+  }
+}
+
+constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                         "[MASK]"};
+
+// The added tokens of a folder with a WordPiece: those of tokenizer.json, of "added_tokens_decoder"
+// and "additional_special_tokens" in tokenizer_config.json, and of added_tokens.json, which older
+// releases wrote. By id, without BERT's own special tokens where they have no options. `pieces`:
+// those of the vocabulary. Throws Error (failure) for what is no token.
+class AddedTokenReader {
+ public:
+  AddedTokenReader(const fs::path& folder, const std::vector<std::string>& pieces)
+      : folder_(folder), pieces_(pieces) {}
+
+  std::vector<AddedToken> read() {
+    const json whole = document("tokenizer.json");
+    for (const json& entry : list(whole, "added_tokens")) {
+      add(entry, entry.is_object() ? entry.value("id", json()) : json(), "tokenizer.json");
+    }
+    const json config = document("tokenizer_config.json");
+    const auto decoder = config.find("added_tokens_decoder");
+    if (decoder != config.end() && decoder->is_object()) {
+      for (const auto& [id, entry] : decoder->items()) {
+        add(entry, number_of(id), "tokenizer_config.json");
+      }
+    } else {
+      const json older = document("added_tokens.json");
+      for (const auto& [content, id] : older.items()) {
+        if (has(content)) continue;
+        add({{"content", content}}, id, "added_tokens.json");
+      }
+    }
+    for (const json& entry : list(config, "additional_special_tokens")) add_special(entry);
+    std::vector<AddedToken> result;
+    for (auto& [id, token] : found_) {
+      if (!is_plain_bert_token(token)) result.push_back(std::move(token));
+    }
+    return result;
+  }
+
+ private:
+  const fs::path& folder_;
+  const std::vector<std::string>& pieces_;
+  std::map<TokenId, AddedToken> found_;
+
+  json document(const char* name) const { return read_object_if_there(folder_ / name); }
+  static json list(const json& document, const char* name) {
+    const auto found = document.find(name);
+    return found != document.end() && found->is_array() ? *found : json::array();
+  }
+  static json number_of(const std::string& digits) {
+    std::uint64_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, error] = std::from_chars(digits.data(), end, value);
+    return error == std::errc() && rest == end ? json(value) : json(digits);
+  }
+
+  void add(const json& entry, const json& id, const char* file) {
+    const std::string location = (folder_ / file).string();
+    AddedToken token = parse_added_token(entry, location);
+    constexpr std::uint64_t kMost = 100'000'000;
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > kMost) {
+      throw_failure(location, fmt::format("the id of {} is {}, not a number from 0 to {}",
+                                          printable(token.content), describe_json(id), kMost));
+    }
+    token.id = id.get<TokenId>();
+    found_[token.id] = std::move(token);
+  }
+
+  // A text, or an object with the content.
+  void add_special(const json& entry) {
+    json token = entry.is_string() ? json{{"content", entry}} : entry;
+    token["special"] = true;
+    if (!token.contains("content") || !token["content"].is_string()) return;
+    const std::string content = token["content"].get<std::string>();
+    if (has(content)) return;
+    const auto piece = std::ranges::find(pieces_, content);
+    auto id = static_cast<std::uint64_t>(piece - pieces_.begin());  // the next one where it is none
+    if (piece == pieces_.end() && !found_.empty()) {
+      id = std::max(id, static_cast<std::uint64_t>(found_.rbegin()->first) + 1);
+    }
+    add(token, id, "tokenizer_config.json");
+  }
+
+  bool has(const std::string& content) const {
+    return std::ranges::any_of(found_,
+                               [&](const auto& entry) { return entry.second.content == content; });
+  }
+
+  static bool is_plain_bert_token(const AddedToken& token) {
+    const bool named = std::ranges::find(kBertTokens, token.content) != kBertTokens.end();
+    return named && !token.single_word && !token.takes_before && !token.takes_behind;
+  }
+};
+
+std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
+                                          std::vector<std::string>& notes) {
+  if (const fs::path whole = file.parent_path() / kTokenizerFile; is_there(whole)) {
+    require_bert_wordpiece(read_file(whole, kLargestVocabulary), whole.string());
+  }
+  const Normalization normalization = read_normalization(file.parent_path());
+  bool cased = !normalization.lower.value_or(true);
+  if (!normalization.lower) {
+    cased = looks_cased(vocabulary);
+    notes.push_back(fmt::format(
+        "neither {} nor {} says whether it is cased: taken as {}, from the capitals of {}",
+        kTokenizerConfigFile, kTokenizerFile, cased ? "cased" : "uncased",
+        file.filename().string()));
+  }
+  WordPieceModel model = {.vocabulary = std::move(vocabulary),
+                          .rules = {.lower_case = !cased,
+                                    .strip_accents = normalization.strip_accents.value_or(!cased),
+                                    .chinese_characters = normalization.chinese.value_or(true)}};
+  model.added = AddedTokenReader(file.parent_path(), vocabulary_lines(model.vocabulary)).read();
+  note_special(model.added, notes);
+  const fs::path dictionary = file.parent_path() / kDictionary;
+  if (is_there(dictionary)) {
+    note_what_words_lack(model, notes);
+    return make_word_tokenizer(word_model({.vocabulary = std::move(model.vocabulary),
+                                           .vocabulary_location = file.string(),
+                                           .dictionary = read_file(dictionary, kLargestVocabulary),
+                                           .dictionary_location = dictionary.string(),
+                                           .cased = cased}),
+                               file.string());
+  }
+  if (cuts_words(file.parent_path())) {
+    notes.push_back(
+        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is a "
+        "piece of its own, so Chinese text gives other ids. Put jieba's dict.txt into the folder "
+        "to have its words");
+  }
+  return make_wordpiece_tokenizer(
+      {.contents = wordpiece_contents(model), .cased = cased, .location = file.string()});
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
+                                                  std::vector<std::string>& notes) {
+  if (is_there(folder / kWordPieces)) {
+    return make_wordpiece(read_file(folder / kWordPieces, kLargestVocabulary), folder / kWordPieces,
+                          notes);
+  }
+  if (is_there(folder / kTokenizerFile)) {
+    const fs::path file = folder / kTokenizerFile;
+    if (is_byte_level_file(read_file(file, kLargestVocabulary))) {
+      return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+    }
+    return make_wordpiece(
+        vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
+        notes);
+  }
+  for (const char* name : kModelFiles) {
+    if (is_there(folder / name)) return open_tokenizer({.file = folder / name});
+  }
+  throw_failure(folder.string(), "has no tokenizer: no vocab.txt, tokenizer.json or *.model",
+                "put the model's vocab.txt beside its config.json");
+}
+
+namespace {
+
+// tokenizer.json as it is, and beside it which of its tokens are the special ones.
+void write_byte_level(const Tokenizer& tokenizer, std::int64_t longest, const fs::path& folder) {
+  write_file_atomically(folder / kTokenizerFile, tokenizer.file_contents());
+  const SpecialTokens& special = tokenizer.special();
+  nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"model_max_length", longest}};
+  for (const auto& [name, id] :
+       {std::pair("unk_token", special.unknown), std::pair("sep_token", special.separator),
+        std::pair("pad_token", special.padding), std::pair("cls_token", special.classification),
+        std::pair("mask_token", special.mask)}) {
+    if (id >= 0) config[name] = tokenizer.piece(id);
+  }
+  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+}
+
+}  // namespace
+
+void write_encoder_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
+                             const fs::path& folder, std::vector<std::string>& notes) {
+  if (tokenizer.kind() == TokenizerKind::byte_level) {
+    write_byte_level(tokenizer, longest, folder);
+    return;
+  }
+  const bool words = tokenizer.kind() == TokenizerKind::words;
+  if (!words && tokenizer.kind() != TokenizerKind::wordpiece) {
+    if (!tokenizer.file_name().empty()) {
+      write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
+    }
+    notes.push_back(
+        tokenizer.file_name().empty()
+            ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
+            : fmt::format("transformers' BERT and RoFormer know only WordPiece: {} is written as "
+                          "it is, and the text must be encoded with it",
+                          tokenizer.file_name()));
+    return;
+  }
+  BertRules rules;
+  std::vector<AddedToken> added;
+  bool cuts = false;
+  if (words) {
+    const WordFiles files = word_files(tokenizer);
+    rules = files.cased ? kCasedBert : kUncasedBert;
+    cuts = !files.characters;
+    write_file_atomically(folder / kWordPieces, files.vocabulary);
+    if (cuts) {
+      write_file_atomically(folder / kDictionary, files.dictionary);
+      notes.push_back(
+          "transformers' RoFormerTokenizer cuts words with rjieba and its own dictionary; this "
+          "model's is written as dict.txt, which `roformer import` takes");
+    }
+  } else {
+    WordPieceModel model = wordpiece_model(tokenizer);
+    rules = model.rules;
+    added = std::move(model.added);
+    write_file_atomically(folder / kWordPieces, model.vocabulary);
+  }
+  const bool plain = rules.strip_accents == rules.lower_case;
+  nlohmann::ordered_json config = {
+      {"tokenizer_class", cuts ? "RoFormerTokenizer" : "BertTokenizer"},
+      {"do_lower_case", rules.lower_case},
+      {"strip_accents",
+       plain ? nlohmann::ordered_json() : nlohmann::ordered_json(rules.strip_accents)},
+      {"tokenize_chinese_chars", rules.chinese_characters},
+      {"model_max_length", longest},
+      {"unk_token", "[UNK]"},
+      {"sep_token", "[SEP]"},
+      {"pad_token", "[PAD]"},
+      {"cls_token", "[CLS]"},
+      {"mask_token", "[MASK]"}};
+  for (const AddedToken& token : added) {
+    nlohmann::ordered_json entry = added_token_json(token);
+    entry.erase("id");
+    config["added_tokens_decoder"][std::to_string(token.id)] = std::move(entry);
+  }
+  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+}
+
+}  // namespace roformer

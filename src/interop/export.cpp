@@ -1,0 +1,267 @@
+#include "interop/export.h"
+
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/manifest.h"
+#include "base/output_folder.h"
+#include "config/position_facts.h"
+#include "config/schemes/learned.h"
+#include "config/schemes/rope.h"
+#include "config/schemes/sinusoidal.h"
+#include "config/task_facts.h"
+#include "interop/causal_tokenizer.h"
+#include "interop/encoder_tokenizer.h"
+#include "interop/expressible.h"
+#include "interop/folder.h"
+#include "interop/row_orders.h"
+#include "interop/translator.h"
+#include "tensor/safetensors.h"
+#include "text/tokenizer.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kTokens = "embedding.tokens.weight";
+
+class Exporter {
+ public:
+  explicit Exporter(const ExportedModel& model)
+      : model_(model),
+        settings_(model.settings),
+        family_(exported_family(settings_)),
+        classifies_(task_facts(settings_.task).exported == ExportForm::classifier) {
+    const bool separate = translates() && !settings_.translation.tie_embeddings;
+    const std::int64_t source =
+        weight(separate ? "encoder.embedding.tokens.weight" : kTokens).size(0);
+    const std::int64_t target =
+        weight(separate ? "decoder.embedding.tokens.weight" : kTokens).size(0);
+    rows_ = {.vocabulary = source, .target = target, .decoder_table = target};
+    settings_.model.vocabulary = source;
+    if (family_.kind == FamilyKind::causal) {
+      keep_training_length(settings_.position, settings_.data.length);
+    }
+  }
+
+  ExportSummary write(const fs::path& folder) {
+    const bool encodes = family_.kind == FamilyKind::encoder;
+    summary_.architecture = family_.architecture(classifies_);
+    add(family_.body);
+    add_token_types();
+    add_sinusoids();
+    if (classifies_) {
+      add(family_.pooler);
+      add(family_.classification_head);
+      classes_ = tensors_.back().value.size(0);
+    } else {
+      add(family_.language_head);
+    }
+    if (translates()) add_output_bias();
+    if (encodes) note_differences();
+    for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
+    require_new_folder(folder);
+    OutputFolder output({.output = folder, .contents = "an empty folder"});
+    write_tokenizer(output.path());
+    // "format" is what transformers demands of a file that it loads.
+    write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
+    const ExportedConfig config = this->config();
+    write_json(output.path() / "config.json", write_fields(family_.fields, config));
+    if (family_.generation != nullptr) {
+      write_json(output.path() / "generation_config.json", family_.generation(config));
+    }
+    Manifest::of(output.path()).write();
+    output.commit();
+    if (!encodes) note_differences();
+    return std::move(summary_);
+  }
+
+ private:
+  const ExportedModel& model_;
+  Settings settings_;  // with the vocabulary
+  const Family& family_;
+  bool classifies_;
+  TableRows rows_;
+  std::vector<NamedTensor> tensors_;
+  std::set<std::string> written_;  // names of ours
+  std::int64_t classes_ = 0;
+  ExportSummary summary_;
+
+  bool translates() const { return family_.kind == FamilyKind::translator; }
+
+  static void write_json(const fs::path& file, const nlohmann::ordered_json& document) {
+    write_file_atomically(file, document.dump(2) + "\n");
+  }
+
+  const at::Tensor& weight(const std::string& name) const {
+    const auto found = model_.tensors.find(name);
+    if (found == model_.tensors.end()) {
+      throw_failure("export", "the model has no parameter \"" + name + "\"");
+    }
+    return found->second;
+  }
+
+  // The rotation of that layer, where it has one.
+  RopeSettings rotation_of(std::int64_t layer) const {
+    for (const SchemePart& part : scheme_parts(settings_.position, settings_.model.layers)) {
+      if (std::ranges::find(part.layers, layer) == part.layers.end()) continue;
+      return part.position.of<RopeSettings>();
+    }
+    return {};
+  }
+
+  // Rotations of neighbours become rotations of halves; rows of one head come together; sines and
+  // cosines in turn become all sines, then all cosines, which is the same model with a token's
+  // features in another order.
+  at::Tensor in_their_order(const FolderWeight& weight, at::Tensor value) const {
+    const ModelSettings& model = settings_.model;
+    const Size rows = weight.shape.rows;
+    if (family_.rotates_halves && weight.layer >= 0) {
+      const RopeSettings rope = rotation_of(weight.layer);
+      const std::int64_t head = model.features_of_head();
+      const std::int64_t blocks = rows == Size::head    ? 1
+                                  : rows == Size::heads ? model.heads + model.heads_of_keys()
+                                  : rows == Size::three_heads || rows == Size::by_head
+                                      ? 2 * model.heads
+                                      : 0;
+      if (rope.layout == RotaryLayout::interleaved && blocks > 0) {
+        value = neighbours_to_halves(value, blocks, head, rotary_width(rope.fraction, head));
+      }
+    }
+    if (rows == Size::by_head) value = heads_together(value, model.heads);
+    const SinusoidalLayout layout = settings_.position.of<SinusoidalSettings>().layout;
+    if (translates() && layout != SinusoidalLayout::concat) {
+      if (rows == Size::width) value = turns_to_halves(value, 0);
+      if (weight.shape.columns == Size::width) value = turns_to_halves(value, 1);
+    }
+    return value;
+  }
+
+  void add(const WeightGroup& group) {
+    for (const FolderWeight& names : expand_weights(group, settings_, rows_)) {
+      const at::Tensor value =
+          in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
+      std::int64_t row = 0;
+      for (const FolderWeight::Part& part : names.parts) {
+        const std::int64_t rows = part.shape[0] < 0 ? value.size(0) : part.shape[0];
+        tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+                            .value = padded(names, value.narrow(0, row, rows))});
+        row += rows;
+      }
+      ROFORMER_ASSERT(row == value.size(0));
+      written_.insert(names.ours);
+    }
+  }
+
+  // transformers before 5 makes a decoder's table as long as the encoder's.
+  std::int64_t longest_table() const { return std::max(rows_.vocabulary, rows_.target); }
+
+  at::Tensor padded(const FolderWeight& names, const at::Tensor& value) const {
+    const Size rows = names.shape.rows;
+    const bool table =
+        rows == Size::vocabulary || rows == Size::target || rows == Size::decoder_table;
+    if (!table || value.size(0) == longest_table()) return value;
+    return at::constant_pad_nd(value, {0, 0, 0, longest_table() - value.size(0)}, 0);
+  }
+
+  void add_output_bias() {
+    at::Tensor bias = at::zeros({1, rows_.target}, at::kFloat);
+    if (settings_.translation.output_bias) {
+      bias = weight("output.bias").to(at::kFloat).reshape({1, -1});
+      written_.insert("output.bias");
+    }
+    // What no piece stands for takes no share of the probability; half precision holds the number.
+    constexpr double kNever = -30'000;
+    tensors_.push_back(
+        {.name = "final_logits_bias",
+         .value = at::constant_pad_nd(bias, {0, longest_table() - rows_.target}, kNever)});
+  }
+
+  void note_differences() {
+    if (family_.note != nullptr) family_.note(settings_, summary_.notes);
+  }
+
+  // transformers' BERT always adds a token type's row: zeros add nothing.
+  void add_token_types() {
+    const auto types = std::ranges::find(family_.body.rows, Size::token_types,
+                                         [](const WeightRow& row) { return row.shape.rows; });
+    if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
+    tensors_.push_back(
+        {.name = family_.stored_name(family_.body, types->theirs),
+         .value = at::zeros({kBertTokenTypes, weight(kTokens).size(1)}, at::kFloat)});
+    summary_.notes.push_back("the model has no token types: their table is all zeros");
+  }
+
+  void add_sinusoids() {
+    if (family_.kind != FamilyKind::encoder) return;  // transformers computes a translator's
+    for (const std::string_view name : family_.sinusoids.names) {
+      tensors_.push_back(
+          {.name = family_.stored_name(family_.body, name),
+           .value = sines_and_cosines(positions(), settings_.model.features_of_head())});
+    }
+  }
+
+  void write_tokenizer(const fs::path& folder) {
+    const Tokenizer& tokenizer = model_.tokenizer;
+    switch (family_.kind) {
+      case FamilyKind::encoder:
+        return write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
+      case FamilyKind::causal:
+        return write_causal_tokenizer(tokenizer, settings_, family_.type, folder, summary_.notes);
+      case FamilyKind::translator:
+        return write_translator_tokenizers({.source = *model_.source_tokenizer,
+                                            .target = tokenizer,
+                                            .separate = !settings_.translation.tie_embeddings},
+                                           positions(), folder, summary_.notes);
+    }
+  }
+
+  std::int64_t positions() const {
+    const RopeSettings& rope = settings_.position.of<RopeSettings>();
+    if (settings_.position.scheme == "learned") {
+      return settings_.position.of<LearnedSettings>().length;
+    }
+    if (family_.kind == FamilyKind::causal && rope.scaling == RopeScaling::dynamic_ntk) {
+      return rope.original_length;
+    }
+    return std::max(family_.least_positions, settings_.data.length);
+  }
+
+  ExportedConfig config() const {
+    const SpecialTokens& special = model_.tokenizer.special();
+    ExportedConfig config{.settings = settings_,
+                          .model_type = family_.type,
+                          .architecture = summary_.architecture,
+                          .positions = positions(),
+                          .padding = special.padding,
+                          .classification = special.classification,
+                          .separator = special.separator,
+                          .ends = text_ends(model_.tokenizer, settings_.decoding.end_tokens),
+                          .classes = classes_,
+                          .labels = model_.labels,
+                          .rows = {.vocabulary = longest_table(), .target = longest_table()},
+                          .tokens = {.padding = special.padding >= 0 ? special.padding : model_.end,
+                                     .begin = model_.begin,
+                                     .end = model_.end,
+                                     .never = model_.never}};
+    for (std::int64_t id = model_.tokenizer.vocabulary_size(); id < rows_.target; ++id) {
+      config.tokens.never.push_back(id);
+    }
+    return config;
+  }
+};
+
+}  // namespace
+
+ExportSummary write_hugging_face_folder(const ExportedModel& model, const fs::path& folder) {
+  return Exporter(model).write(folder);
+}
+
+}  // namespace roformer

@@ -1,0 +1,136 @@
+#include "interop/families/causal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "config/schemes/rope.h"
+#include "interop/expressible.h"
+
+namespace roformer {
+namespace {
+
+void expect_rope(const Settings& settings, Wishes& wishes) {
+  const bool rope = settings.position.scheme == "rope";
+  wishes.expect(rope, fmt::format("positions are rope, not {}", settings.position.scheme));
+  if (!rope) return;
+  const RopeSettings& options = settings.position.of<RopeSettings>();
+  wishes.expect(!options.value, "values are not rotated (position.rope.value false)");
+  wishes.expect(options.offset == 0, "positions begin at 0 (position.rope.offset)");
+  wishes.expect(rope_scaling_name(options.scaling) != nullptr,
+                "scalings are linear, dynamic_ntk, yarn, llama3 and longrope "
+                "(position.rope.scaling)");
+  const bool scales =
+      options.scaling == RopeScaling::yarn || options.scaling == RopeScaling::longrope;
+  wishes.expect(options.attention_factor == 0 || scales,
+                "only yarn and longrope scale queries and keys (position.rope.attention_factor 0)");
+}
+
+void require_even_rotation(const std::string& file, const Settings& settings) {
+  const RopeSettings& rope = settings.position.of<RopeSettings>();
+  const std::int64_t features = settings.model.features_of_head();
+  const std::int64_t share = rotary_share(rope.fraction, features);
+  if (share < 2 || share % 2 != 0) {
+    throw_failure(file,
+                  fmt::format("rotates {} of the {} features of a head, wanted an even number of "
+                              "at least 2",
+                              share, features));
+  }
+  for (const std::vector<double>* list : {&rope.short_factor, &rope.long_factor}) {
+    if (list->empty() || static_cast<std::int64_t>(list->size()) == share / 2) continue;
+    throw_failure(file, fmt::format("has {} factors of longrope for {} pairs of features",
+                                    list->size(), share / 2));
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigField> causal_fields(const CausalDefaults& defaults,
+                                       std::vector<ConfigField> own) {
+  using Json = ConfigField::Json;
+  std::vector<ConfigField> table = {
+      written("architectures",
+              [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
+      written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
+      count("vocab_size", &ModelSettings::vocabulary, defaults.vocabulary, between(1, 1 << 24)),
+      count("hidden_size", &ModelSettings::width, defaults.width, between(1, 65536)),
+      count("num_hidden_layers", &ModelSettings::layers, defaults.layers, between(1, 1000)),
+      count("num_attention_heads", &ModelSettings::heads, defaults.heads, between(1, 1024)),
+      count("intermediate_size", &ModelSettings::feed_forward, defaults.feed_forward,
+            between(1, 1 << 20)),
+      positions(defaults.positions, std::int64_t{1} << 30),
+      epsilon("initializer_range", &ModelSettings::initialization, 0.02),
+      attention_dropout("attention_dropout", 0),
+      flag("tie_word_embeddings", &ModelSettings::tie_output, false),
+      constant("bos_token_id", nullptr),
+      written("eos_token_id",
+              [](const ExportedConfig& c) {
+                return c.ends.size() == 1 ? Json(c.ends.front())
+                       : c.ends.empty()   ? Json()
+                                          : Json(c.ends);
+              }),
+      written("pad_token_id", [](const ExportedConfig& c) { return id_or_null(c.padding); }),
+      constant("torch_dtype", "float32")};
+  for (ConfigField& field : own) table.push_back(std::move(field));
+  for (ConfigField& field : rope_fields()) table.push_back(std::move(field));
+  return table;
+}
+
+void refuse_other_models(const Family& family, const JsonFields& fields) {
+  const nlohmann::json* const names = fields.find("architectures");
+  const bool named = names != nullptr && names->is_array() && !names->empty();
+  const bool language = named && std::ranges::any_of(*names, [](const nlohmann::json& name) {
+                          const std::string text = name.is_string() ? name.get<std::string>() : "";
+                          return text.ends_with("ForCausalLM") ||
+                                 text.ends_with("Model");  // the latter: without a head
+                        });
+  if (named && !language) {
+    const nlohmann::json& first = names->front();
+    fields.refuse(
+        "architectures",
+        fmt::format("{}, not {}: of these models only language models are read",
+                    family.architecture(/*classifies=*/false),
+                    printable(first.is_string() ? first.get<std::string>() : first.dump())));
+  }
+  if (fields.find("quantization_config") != nullptr) {
+    fields.refuse("quantization_config", "weights that are not quantised");
+  }
+}
+
+void parse_causal(const Family& family, const JsonFields& fields, const RopeDefaults& rope,
+                  FolderConfig& config) {
+  Settings& settings = config.settings;
+  ModelSettings& model = settings.model;
+  settings.task = TaskKind::causal_lm;
+  model.norm = NormPlacement::pre;
+  model.head = LanguageHeadKind::linear;
+  read_fields(family.fields, fields, settings);
+  if (model.head_width == 0) {
+    require_divisor(fields, "num_attention_heads", model.heads, "hidden_size", model.width);
+  }
+  settings.position.scheme = "rope";
+  RopeDefaults defaults = rope;
+  defaults.max_positions = settings.data.length;
+  settings.position.of<RopeSettings>() = parse_rope(fields, defaults);
+  require_even_rotation(config.file, settings);
+}
+
+void expect_causal(const Settings& settings, Wishes& wishes) {
+  const ModelSettings& model = settings.model;
+  wishes.expect(model.norm == NormPlacement::pre, "norms come before (model.norm pre)");
+  wishes.expect(model.head == LanguageHeadKind::linear,
+                "the language head is one projection (model.head linear)");
+  expect_plain_embedding(model, wishes);
+  wishes.expect(!model.embedding_norm && model.first_norm,
+                "the first layer has its own norm and the embedding none "
+                "(model.embedding_norm false, model.first_norm true)");
+  wishes.expect(model.embedding_scale == EmbeddingScale::none,
+                "embeddings are not scaled (model.embedding_scale none)");
+  expect_plain_attention(settings, wishes);
+  expect_rope(settings, wishes);
+}
+
+}  // namespace roformer

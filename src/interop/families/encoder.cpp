@@ -1,0 +1,223 @@
+#include "interop/families/encoder.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "config/task_facts.h"
+#include "interop/expressible.h"
+
+namespace roformer {
+namespace {
+
+ConfigField::Json class_names(const ExportedConfig& config, bool by_number) {
+  ConfigField::Json names = ConfigField::Json::object();
+  for (std::int64_t i = 0; i < config.classes; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const std::string name =
+        index < config.labels.size() ? config.labels[index] : fmt::format("LABEL_{}", i);
+    by_number ? names[std::to_string(i)] = name : names[name] = i;
+  }
+  return names;
+}
+
+std::vector<std::string> read_labels(const JsonFields& fields) {
+  constexpr std::size_t kMostLabels = 100'000;
+  std::vector<std::string> labels;
+  const nlohmann::json* map = fields.find("id2label");
+  if (map == nullptr) return labels;
+  const std::string problem = fields.text("problem_type", "");
+  if (problem == "multi_label_classification") {
+    fields.refuse("problem_type",
+                  "single_label_classification or regression: a text has one label here");
+  }
+  if (problem == "regression" && map->size() != 1) {
+    fields.refuse("problem_type", "single_label_classification for several labels");
+  }
+  const char* const wanted = "an object that names the classes \"0\", \"1\", ...";
+  if (!map->is_object() || map->size() > kMostLabels) fields.refuse("id2label", wanted);
+  for (std::size_t i = 0; i < map->size(); ++i) {
+    const auto found = map->find(std::to_string(i));
+    if (found == map->end() || !found->is_string()) fields.refuse("id2label", wanted);
+    labels.push_back(found->get<std::string>());
+  }
+  return labels;
+}
+
+}  // namespace
+
+WeightGroup bert_body() {
+  using enum Size;
+  const Presence learned = [](const Settings& settings, std::int64_t) {
+    return settings.position.scheme == "learned";
+  };
+  const Presence typed = [](const Settings& settings, std::int64_t) {
+    return settings.model.token_types > 0;
+  };
+  const Presence narrow = [](const Settings& settings, std::int64_t) {
+    const std::int64_t width = settings.model.embedding_width;
+    return width > 0 && width != settings.model.width;
+  };
+  const WeightShape tokens = {vocabulary, embedding}, types = {token_types, embedding},
+                    places = {Size::positions, embedding};
+  return {
+      .rows =
+          {
+              {"embeddings.word_embeddings.weight", "embedding.tokens.weight", tokens},
+              {"embeddings.token_type_embeddings.weight", "embedding.types.weight", types, typed},
+              {"embeddings.position_embeddings.weight", "position.table", places, learned},
+              {"embeddings.LayerNorm", "embedding.norm", {embedding}},
+              {"embeddings_project", "embedding.projection", {width, embedding}, narrow},
+          },
+      .layers = {
+          {"encoder.layer.{}.",
+           "layers.{}.",
+           {
+               {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
+               {"attention.output.dense", "attention.output", {width, heads}},
+               {"attention.output.LayerNorm", "attention.norm", {width}},
+               {"intermediate.dense", "feed_forward.inner", {inner, width}},
+               {"output.dense", "feed_forward.outer", {width, inner}},
+               {"output.LayerNorm", "feed_forward.norm", {width}},
+           }}}};
+}
+
+WeightGroup bert_language_head() {
+  using enum Size;
+  return {.rows = {{"cls.predictions.transform.dense", "head.dense", {embedding, width}},
+                   {"cls.predictions.transform.LayerNorm", "head.norm", {embedding}},
+                   {"cls.predictions.bias", "head.decoder.bias", {vocabulary}}},
+          .twins = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"},
+                    {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
+}
+
+WeightGroup bert_pooler() {
+  return {.rows = {{"pooler.dense", "pooler", {Size::width, Size::width}}}};
+}
+
+std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigField tie,
+                                        std::vector<ConfigField> own) {
+  using Json = ConfigField::Json;
+  std::vector<ConfigField> table = {
+      written("architectures",
+              [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
+      written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
+      count("vocab_size", &ModelSettings::vocabulary, defaults.vocabulary, between(1, 1 << 24)),
+      count("hidden_size", &ModelSettings::width, 768, between(1, 65536)),
+      count("num_hidden_layers", &ModelSettings::layers, defaults.layers, between(1, 1000)),
+      count("num_attention_heads", &ModelSettings::heads, 12, between(1, 1024)),
+      count("intermediate_size", &ModelSettings::feed_forward, defaults.feed_forward,
+            between(1, 1 << 20)),
+      positions(defaults.positions, defaults.most_positions),
+      epsilon("initializer_range", &ModelSettings::initialization, 0.02),
+      written("pad_token_id", [](const ExportedConfig& c) { return id_or_null(c.padding); }),
+      std::move(tie),
+      constant("torch_dtype", "float32")};
+  for (ConfigField& field : own) table.push_back(std::move(field));
+  table.push_back(written("id2label", [](const ExportedConfig& c) {
+    return c.classes > 0 ? class_names(c, /*by_number=*/true) : left_out();
+  }));
+  table.push_back(written("label2id", [](const ExportedConfig& c) {
+    return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
+  }));
+  table.push_back(written("problem_type", [](const ExportedConfig& c) {
+    return c.classes == 0   ? left_out()
+           : c.classes == 1 ? Json("regression")
+                            : Json("single_label_classification");
+  }));
+  return table;
+}
+
+std::vector<ConfigField> bert_fields(const EncoderDefaults& defaults,
+                                     std::vector<ConfigField> own) {
+  std::vector<ConfigField> table = {
+      activation("hidden_act"),
+      probability("hidden_dropout_prob", &ModelSettings::dropout, 0.1),
+      attention_dropout("attention_probs_dropout_prob", 0.1),
+      {.name = "type_vocab_size",
+       .read =
+           [](const JsonFields& fields, Settings& settings) {
+             settings.model.token_types = fields.count("type_vocab_size", 2, between(1, 64));
+           },
+       .write =
+           [](const ExportedConfig& config) {
+             const std::int64_t types = config.settings.model.token_types;
+             return types > 0 ? types : kBertTokenTypes;
+           }},
+      epsilon("layer_norm_eps", &ModelSettings::norm_epsilon, 1e-12)};
+  for (ConfigField& field : own) table.push_back(std::move(field));
+  const ConfigField tie = written("tie_word_embeddings", [](const ExportedConfig& config) {
+    return config.settings.model.tie_output;
+  });
+  return encoder_fields(defaults, tie, std::move(table));
+}
+
+ConfigField classifier_dropout(double standard) {
+  return {.name = "classifier_dropout",
+          .read =
+              [=](const JsonFields& fields, Settings& settings) {
+                settings.glue.head_dropout =
+                    fields.number("classifier_dropout",
+                                  standard < 0 ? settings.model.dropout : standard, below_one());
+              },
+          .write =
+              [](const ExportedConfig& config) {
+                return config.classes > 0 ? ConfigField::Json(config.settings.glue.head_dropout)
+                                          : left_out();
+              }};
+}
+
+void refuse_decoders(const JsonFields& fields) {
+  for (const char* name : {"is_decoder", "add_cross_attention"}) {
+    require_flag(fields, name, false, false, "false: only encoders can be read");
+  }
+  if (fields.text("position_embedding_type", "absolute") != "absolute") {
+    fields.refuse("position_embedding_type", "absolute, the table of positions of BERT itself");
+  }
+}
+
+void read_classes(const JsonFields& fields, FolderConfig& config) {
+  config.architectures = read_names(fields, "architectures");
+  config.labels = read_labels(fields);
+  config.task = fields.text("finetuning_task", "");
+}
+
+void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config) {
+  Settings& settings = config.settings;
+  refuse_decoders(fields);
+  settings.model.norm = NormPlacement::post;
+  read_fields(family.fields, fields, settings);
+  require_divisor(fields, "num_attention_heads", settings.model.heads, "hidden_size",
+                  settings.model.width);
+  settings.glue.head = ClassifierHead::bert;
+  read_classes(fields, config);
+}
+
+void require_even_heads(const JsonFields& fields, const ModelSettings& model) {
+  if (model.features_of_head() % 2 == 0) return;
+  fields.refuse("num_attention_heads", "so many that a head has an even number of features");
+}
+
+void expect_bert_layers(const Settings& settings, Wishes& wishes) {
+  wishes.expect(settings.model.norm == NormPlacement::post,
+                "layers are post-norm (model.norm post; ModernBERT is pre-norm with "
+                "model.embedding_norm true)");
+  expect_plain_attention(settings, wishes);
+  wishes.expect(settings.model.embedding_scale == EmbeddingScale::none,
+                "embeddings are not scaled (model.embedding_scale none)");
+  wishes.expect(task_facts(settings.task).exported != ExportForm::none, "none is a matcher of texts");
+  expect_older_blocks(settings.model, wishes);
+}
+
+void expect_head(const Settings& settings, ClassifierHead head, const std::string& title,
+                 Wishes& wishes) {
+  if (task_facts(settings.task).exported != ExportForm::classifier) return;
+  const char* const name = head == ClassifierHead::roformer ? "roformer" : "bert";
+  wishes.expect(settings.glue.head == head,
+                fmt::format("{}'s classification head is glue.head {}", title, name));
+  wishes.expect(settings.glue.pooling == TextPooling::first,
+                "a classifier reads the first token's state (glue.pooling first)");
+}
+
+}  // namespace roformer

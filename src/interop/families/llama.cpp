@@ -1,0 +1,152 @@
+// Llama (Touvron et al. 2023): pre-norm with RMSNorm, rope and a gate. Qwen 2 and Qwen 3 have its
+// layers (qwen.cpp). Field names and defaults: transformers' configuration_llama.py.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "config/schemes/rope.h"
+#include "interop/families/causal.h"
+#include "interop/families/list.h"
+
+namespace roformer {
+namespace {
+
+ConfigField gate_field() {
+  return {.name = "hidden_act",
+          .read =
+              [](const JsonFields& fields, Settings& settings) {
+                const std::string name = fields.text("hidden_act", "silu");
+                const bool swish = name == "silu" || name == "swish";
+                if (!swish && name != "gelu") fields.refuse("hidden_act", "silu or gelu");
+                settings.model.activation = swish ? ActivationKind::swiglu : ActivationKind::geglu;
+              },
+          .write =
+              [](const ExportedConfig& config) {
+                return config.settings.model.activation == ActivationKind::swiglu ? "silu" : "gelu";
+              }};
+}
+
+ConfigField key_value_heads_field(std::int64_t standard) {
+  return {.name = "num_key_value_heads",
+          .read =
+              [=](const JsonFields& fields, Settings& settings) {
+                ModelSettings& model = settings.model;
+                const std::int64_t shared = fields.count(
+                    "num_key_value_heads", standard > 0 ? standard : model.heads, between(1, 1024));
+                if (shared != model.heads) model.key_value_heads = shared;
+                require_divisor(fields, "num_key_value_heads", shared, "num_attention_heads",
+                                model.heads);
+              },
+          .write = [](const ExportedConfig& c) { return c.settings.model.heads_of_keys(); }};
+}
+
+ConfigField head_width_field(std::int64_t standard) {
+  return {.name = "head_dim",
+          .read =
+              [=](const JsonFields& fields, Settings& settings) {
+                ModelSettings& model = settings.model;
+                const std::int64_t even =
+                    model.width % model.heads == 0 ? model.width / model.heads : 0;
+                const std::int64_t width =
+                    fields.count("head_dim", standard > 0 ? standard : even, between(1, 65536));
+                if (width != even) model.head_width = width;
+              },
+          .write = [](const ExportedConfig& c) { return c.settings.model.features_of_head(); }};
+}
+
+void expect_llama(const Settings& settings, Wishes& wishes) {
+  const ModelSettings& model = settings.model;
+  expect_causal(settings, wishes);
+  wishes.expect(is_gated(model.activation), "Llama has a gate (model.activation swiglu or geglu)");
+  wishes.expect(!model.parallel_residual,
+                "Llama's sub-layers follow one another (model.parallel_residual false)");
+  wishes.expect(!(model.query_key_value_bias && model.query_key_norm),
+                "queries have a bias in Qwen 2 and a norm in Qwen 3, in none both");
+  const bool wide = model.features_of_head() * model.heads != model.width;
+  wishes.expect(!(model.query_key_value_bias && wide),
+                "Qwen 2's heads share the width (model.head_width 0)");
+  if (settings.position.scheme == "rope") {
+    wishes.expect(settings.position.of<RopeSettings>().fraction == 1,
+                  "Llama rotates whole heads (position.rope.fraction 1)");
+  }
+}
+
+}  // namespace
+
+Family llama_like(const LlamaVariant& variant) {
+  using enum Size;
+  const Presence normed = [](const Settings& settings, std::int64_t) {
+    return settings.model.query_key_norm;
+  };
+  std::vector<ConfigField> own = {gate_field(),
+                                  epsilon("rms_norm_eps", &ModelSettings::norm_epsilon, 1e-6),
+                                  key_value_heads_field(variant.key_value_heads)};
+  if (variant.own_head_width) own.push_back(head_width_field(variant.head_width));
+  return {
+      .type = variant.type,
+      .title = variant.title,
+      .classes = variant.classes,
+      .kind = FamilyKind::causal,
+      .fields = causal_fields({.positions = variant.positions}, std::move(own)),
+      .parse =
+          [variant](const Family& family, const JsonFields& fields, const JsonFields&,
+                    FolderConfig& config) {
+            refuse_other_models(family, fields);
+            for (const char* name : {"attention_bias", "mlp_bias"}) {
+              require_flag(fields, name, false, false, "false: no such biases");
+            }
+            require_flag(fields, "use_sliding_window", false, false,
+                         "false: every layer sees the whole text");
+            if (const nlohmann::json* types = fields.find("layer_types")) {
+              for (const nlohmann::json& type : *types) {
+                if (type == "full_attention") continue;
+                fields.refuse("layer_types", "full_attention in every layer");
+              }
+            }
+            ModelSettings& model = config.settings.model;
+            model.norm_kind = NormKind::rms_norm;
+            model.bias = false;
+            model.dropout = 0;
+            model.query_key_value_bias = variant.query_key_value_bias;
+            model.query_key_norm = variant.query_key_norm;
+            parse_causal(family, fields, {}, config);
+          },
+      .prefix = "model.",
+      .body = {.rows = {{"embed_tokens.weight", "embedding.tokens.weight", {vocabulary, width}}},
+               .layers =
+                   {{"layers.{}.",
+                     "layers.{}.",
+                     {
+                         {"input_layernorm", "attention.norm", {width}},
+                         {"post_attention_layernorm", "feed_forward.norm", {width}},
+                         {"self_attn.[q_proj|k_proj|v_proj]",
+                          "attention.query_key_value",
+                          {heads, width}},
+                         {"self_attn.q_norm.weight", "attention.query_norm.weight", {head}, normed},
+                         {"self_attn.k_norm.weight", "attention.key_norm.weight", {head}, normed},
+                         {"self_attn.o_proj", "attention.output", {width, heads}},
+                         {"mlp.[gate_proj|up_proj]", "feed_forward.inner", {inner, width}},
+                         {"mlp.down_proj", "feed_forward.outer", {width, inner}},
+                     }}},
+               .last = {{"norm", "final_norm", {width}}}},
+      .language_head =
+          {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
+           .twins = {{"lm_head.weight", "embed_tokens.weight"}}},
+      .ignored_endings = {".rotary_emb.inv_freq"},  // of releases before 2023
+      .inside = {"layers.", "embed"},
+      .rotates_halves = true,
+      .expect = expect_llama,
+      .note =
+          [](const Settings& settings, std::vector<std::string>& notes) {
+            if (settings.model.dropout == 0) return;
+            notes.push_back(fmt::format("its dropout in training, {}, has no field in config.json",
+                                        settings.model.dropout));
+          },
+  };
+}
+
+Family llama_family() {
+  return llama_like({.type = "llama", .title = "Llama", .classes = "Llama"});
+}
+
+}  // namespace roformer

@@ -1,0 +1,411 @@
+// MarianMT (Opus-MT): a post-norm encoder-decoder with sinusoids, sines first, then cosines; what
+// its tables of tokens and its output bias need beside the map is in translator.cpp. Field names
+// and defaults: transformers' configuration_marian.py and its generation's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/json.h"
+#include "config/schemes/sinusoidal.h"
+#include "interop/expressible.h"
+#include "interop/families/list.h"
+
+namespace roformer {
+namespace {
+
+using nlohmann::json;
+using Json = ConfigField::Json;
+
+constexpr std::int64_t kStandardLength = 20;    // of generate(), where nothing is said
+constexpr std::int64_t kStandardForcedEnd = 0;  // of MarianConfig
+constexpr double kMostRows = 1 << 24;
+constexpr double kMarianNormEpsilon = 1e-5;  // torch's; the configuration has no field for it
+
+std::vector<WeightRow> joined(std::initializer_list<std::vector<WeightRow>> lists) {
+  std::vector<WeightRow> rows;
+  for (const auto& list : lists) rows.insert(rows.end(), list.begin(), list.end());
+  return rows;
+}
+
+// A number that encoder and decoder share here.
+ConfigField of_encoder(std::string name, ModelCount member, std::int64_t standard,
+                       const Range& range) {
+  return count(std::move(name), member, standard, range);
+}
+ConfigField of_decoder(std::string name, ModelCount member, const char* encoder,
+                       std::int64_t standard, const Range& range) {
+  return {.name = name,
+          .read =
+              [=](const JsonFields& fields, Settings& settings) {
+                const std::int64_t value = settings.model.*member;
+                if (fields.count(name, standard, range) == value) return;
+                fields.refuse(name, fmt::format("{}, as \"{}\"", value, encoder));
+              },
+          .write = [=](const ExportedConfig& c) { return c.settings.model.*member; }};
+}
+
+template <class Value, class Read>
+ConfigField translation_field(std::string name, Value TranslationSettings::*member, Read read) {
+  return {.name = name,
+          .read = [=](const JsonFields& fields,
+                      Settings& settings) { settings.translation.*member = read(fields, name); },
+          .write = [=](const ExportedConfig& c) { return Json(c.settings.translation.*member); }};
+}
+ConfigField tie(std::string name, bool TranslationSettings::*member) {
+  return translation_field(
+      std::move(name), member,
+      [](const JsonFields& fields, const std::string& name) { return fields.flag(name, true); });
+}
+
+std::vector<ConfigField> marian_fields() {
+  const auto token = [](std::int64_t TranslatorTokens::*member) {
+    return [=](const ExportedConfig& c) { return c.tokens.*member; };
+  };
+  const Range most_heads = between(1, 1024), most_inner = between(1, 1 << 20);
+  return {written("architectures",
+                  [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
+          written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
+          written("vocab_size", [](const ExportedConfig& c) { return c.rows.vocabulary; }),
+          written("decoder_vocab_size", [](const ExportedConfig& c) { return c.rows.target; }),
+          count("d_model", &ModelSettings::width, 1024, between(2, 65536)),
+          count("encoder_layers", &ModelSettings::layers, 12, between(1, 1000)),
+          {.name = "decoder_layers",
+           .read =
+               [](const JsonFields& fields, Settings& settings) {
+                 const std::int64_t layers = fields.count("decoder_layers", 12, between(1, 1000));
+                 settings.translation.decoder_layers = layers == settings.model.layers ? 0 : layers;
+               },
+           .write =
+               [](const ExportedConfig& c) {
+                 const std::int64_t layers = c.settings.translation.decoder_layers;
+                 return layers > 0 ? layers : c.settings.model.layers;
+               }},
+          of_encoder("encoder_attention_heads", &ModelSettings::heads, 16, most_heads),
+          of_decoder("decoder_attention_heads", &ModelSettings::heads, "encoder_attention_heads",
+                     16, most_heads),
+          of_encoder("encoder_ffn_dim", &ModelSettings::feed_forward, 4096, most_inner),
+          of_decoder("decoder_ffn_dim", &ModelSettings::feed_forward, "encoder_ffn_dim", 4096,
+                     most_inner),
+          activation("activation_function"),
+          {.name = "scale_embedding",
+           .read =
+               [](const JsonFields& fields, Settings& settings) {
+                 if (!fields.flag("scale_embedding", false)) return;
+                 settings.model.embedding_scale = EmbeddingScale::sqrt_width;
+               },
+           .write =
+               [](const ExportedConfig& c) {
+                 return c.settings.model.embedding_scale == EmbeddingScale::sqrt_width;
+               }},
+          tie("share_encoder_decoder_embeddings", &TranslationSettings::tie_embeddings),
+          tie("tie_word_embeddings", &TranslationSettings::tie_output),
+          positions(1024, 1 << 20),
+          constant("static_position_embeddings", true),
+          constant("normalize_before", false),
+          constant("normalize_embedding", false),
+          probability("dropout", &ModelSettings::dropout, 0.1),
+          attention_dropout("attention_dropout", 0),
+          translation_field("activation_dropout", &TranslationSettings::activation_dropout,
+                            [](const JsonFields& fields, const std::string& name) {
+                              return fields.number(name, 0, below_one());
+                            }),
+          epsilon("init_std", &ModelSettings::initialization, 0.02),
+          written("pad_token_id", token(&TranslatorTokens::padding)),
+          written("eos_token_id", token(&TranslatorTokens::end)),
+          written("forced_eos_token_id", token(&TranslatorTokens::end)),
+          written("decoder_start_token_id", token(&TranslatorTokens::begin)),
+          constant("is_encoder_decoder", true),
+          constant("torch_dtype", "float32")};
+}
+
+void refuse_other_translators(const JsonFields& fields) {
+  const json* const names = fields.find("architectures");
+  if (names != nullptr && names->is_array() && !names->empty()) {
+    const bool translator = std::ranges::any_of(
+        *names, [](const json& name) { return name == "MarianMTModel" || name == "MarianModel"; });
+    if (!translator) fields.refuse("architectures", "MarianMTModel, the translator");
+  }
+  for (const char* name : {"normalize_before", "normalize_embedding", "add_final_layer_norm"}) {
+    require_flag(fields, name, false, false, "false: Marian is post-norm");
+  }
+  require_flag(fields, "static_position_embeddings", true, true, "true: positions are sinusoids");
+}
+
+StoppingRule read_stopping(const JsonFields& fields) {
+  const json* value = fields.find("early_stopping");
+  if (value != nullptr && value->is_string()) {
+    if (value->get_ref<const std::string&>() == "never") return StoppingRule::exact;
+    fields.refuse("early_stopping", "true, false or \"never\"");
+  }
+  return fields.flag("early_stopping", false) ? StoppingRule::full : StoppingRule::estimate;
+}
+
+DecodingSettings read_decoding(const JsonFields& fields) {
+  constexpr double kMost = 1 << 20;
+  const std::int64_t longest = fields.count("max_length", kStandardLength, between(2, kMost));
+  return {.beam = fields.count("num_beams", 1, between(1, 1000)),
+          .length_penalty = LengthPenalty::average,
+          .alpha = fields.number("length_penalty", 1, between(0, 10)),
+          .stopping = read_stopping(fields),
+          .renormalize = fields.flag("renormalize_logits", false),
+          .repetition_penalty = fields.number("repetition_penalty", 1, between(0.01, 100)),
+          .no_repeat_ngram = fields.count("no_repeat_ngram_size", 0, between(0, kMost)),
+          .longest_factor = 0,
+          .longest_extra = fields.count("max_new_tokens", longest - 1, between(1, kMost))};
+}
+
+// generate() forces the first and the last token of a text, whatever the model makes of them.
+// `standard`: the end that is forced where the file does not say.
+void read_forced_tokens(const JsonFields& fields, std::int64_t standard, FolderConfig& config) {
+  DecodingSettings& decoding = config.settings.decoding;
+  decoding.first_token = fields.count("forced_bos_token_id", -1,
+                                      between(0, static_cast<double>(config.rows.target - 1)));
+  const json* const end = fields.find("forced_eos_token_id");
+  const bool listed = end != nullptr && end->is_array() && end->size() == 1;
+  const json id = listed ? end->front() : end != nullptr ? *end : json(standard);
+  decoding.free_end = id == config.tokens.end;
+  if (decoding.free_end) return;
+  config.notes.push_back(
+      id == -1 ? "its generate() breaks a text off at max_length tokens; here it gets its end there"
+               : fmt::format("its generate() has forced_eos_token_id {}, which is not the end, {}; "
+                             "here a text of the longest length gets its end",
+                             describe_json(id), config.tokens.end));
+}
+
+// Single ids among bad_words_ids ([[7], [8, 9]]) and suppress_tokens ([7]).
+std::vector<std::int64_t> read_never(const JsonFields& fields) {
+  std::vector<std::int64_t> never;
+  for (const char* name : {"bad_words_ids", "suppress_tokens"}) {
+    if (fields.find(name) == nullptr) continue;
+    for (const json& entry : fields.list(name)) {
+      const bool nested = entry.is_array() && entry.size() == 1;
+      const json& id = nested ? entry[0] : entry;
+      if (id.is_number_integer()) never.push_back(id.get<std::int64_t>());
+    }
+  }
+  return never;
+}
+
+std::vector<std::string> note_generation(const JsonFields& fields) {
+  std::vector<std::string> notes;
+  const auto note = [&](const char* name) {
+    notes.push_back(fmt::format("its generate() has {} {}, which is not done here", name,
+                                describe_json(*fields.find(name))));
+  };
+  for (const auto& [name, neutral] : {std::pair("min_length", 0), std::pair("num_beam_groups", 1),
+                                      std::pair("diversity_penalty", 0)}) {
+    const json* value = fields.find(name);
+    if (value != nullptr && !(value->is_number() && value->get<double>() == neutral)) note(name);
+  }
+  for (const char* name : {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias",
+                           "exponential_decay_length_penalty", "encoder_no_repeat_ngram_size"}) {
+    const json* value = fields.find(name);
+    if (value != nullptr && !value->empty() && *value != 0) note(name);
+  }
+  if (fields.flag("do_sample", false)) {
+    notes.push_back("its generate() draws texts; here `translate --sample` does");
+  }
+  return notes;
+}
+
+// As generate() takes them: from its own file where that has them.
+TranslatorTokens read_tokens(const JsonFields& fields, const JsonFields& generation,
+                             std::int64_t rows) {
+  const auto token = [&](const char* name, std::int64_t standard) {
+    const json* const value = generation.find(name);
+    const JsonFields& own = value != nullptr && !value->is_array() ? generation : fields;
+    return own.count(name, standard, between(0, static_cast<double>(rows - 1)));
+  };
+  const std::int64_t padding = token("pad_token_id", 58100);
+  return {.padding = padding,
+          .begin = token("decoder_start_token_id", padding),
+          .end = token("eos_token_id", 0),
+          .never = read_never(generation)};
+}
+
+void parse_marian(const Family& family, const JsonFields& fields, const JsonFields& generation,
+                  FolderConfig& config) {
+  refuse_other_translators(fields);
+  Settings& settings = config.settings;
+  settings.task = TaskKind::translation;
+  settings.model.norm = NormPlacement::post;
+  settings.model.norm_epsilon = kMarianNormEpsilon;
+  settings.position.scheme = "sinusoidal";
+  settings.position.of<SinusoidalSettings>().layout = SinusoidalLayout::concat;
+  TableRows& rows = config.rows;
+  rows.vocabulary = fields.count("vocab_size", 58101, between(1, kMostRows));
+  rows.target = fields.count("decoder_vocab_size", rows.vocabulary, between(1, kMostRows));
+  rows.decoder_table = rows.target;
+  read_fields(family.fields, fields, settings);
+  if (settings.model.width % 2 != 0) fields.refuse("d_model", "an even number");
+  require_divisor(fields, "encoder_attention_heads", settings.model.heads, "d_model",
+                  settings.model.width);
+  if (settings.translation.tie_embeddings && rows.vocabulary != rows.target) {
+    fields.refuse("decoder_vocab_size", "\"vocab_size\", as the table is shared");
+  }
+  config.tokens = read_tokens(fields, generation, rows.target);
+  settings.decoding = read_decoding(generation);
+  config.notes = note_generation(generation);
+  // A model without generation_config.json has the field of its configuration class.
+  const std::int64_t forced = config.has_generation ? -1 : kStandardForcedEnd;
+  read_forced_tokens(generation, forced, config);
+}
+
+void expect_marian(const Settings& settings, Wishes& wishes) {
+  const ModelSettings& model = settings.model;
+  const TranslationSettings& translation = settings.translation;
+  for (const PositionSettings& position : {settings.position, settings.position.of_decoder()}) {
+    const std::string& scheme = position.scheme;
+    if (scheme != "sinusoidal") {
+      wishes.expect(
+          false,
+          scheme == "rope"
+              ? "positions are sinusoidal, not rope (CTranslate2 rotates queries and keys, but no "
+                "folder of Hugging Face's describes such a translator to its converter: it needs "
+                "a TransformerSpec with rotary_dim and rotary_interleave and this program's "
+                "weights in it)"
+              : fmt::format("positions are sinusoidal, not {}", scheme));
+      break;
+    }
+    const auto& sinusoids = position.of<SinusoidalSettings>();
+    wishes.expect(sinusoids.layout != SinusoidalLayout::tensor2tensor,
+                  "its wavelengths are Vaswani's, not tensor2tensor's "
+                  "(position.sinusoidal.layout)");
+    wishes.expect(sinusoids.base == 10000, "its base is 10000 (position.sinusoidal.base)");
+    wishes.expect(sinusoids.scale == 1,
+                  "it adds sinusoids as they are (position.sinusoidal.scale 1)");
+  }
+  wishes.expect(settings.position.of_cross().scheme == "none",
+                "its cross-attention has no positions (position.cross none)");
+  wishes.expect(model.norm == NormPlacement::post,
+                "it is post-norm, this translator is not (model.norm post)");
+  expect_older_blocks(model, wishes);
+  expect_plain_embedding(model, wishes);
+  wishes.expect(translation.tie_output || !translation.tie_embeddings,
+                "it ties the output to the table where the table is shared "
+                "(translation.tie_output true)");
+  expect_plain_attention(settings, wishes);
+}
+
+void note_marian(const Settings& settings, std::vector<std::string>& notes) {
+  const DecodingSettings& decoding = settings.decoding;
+  if (settings.model.norm_epsilon != kMarianNormEpsilon) {
+    notes.push_back(
+        fmt::format("Marian's LayerNorm adds 1e-5 to the variance, this model's {}: what the two "
+                    "compute differs from the fifth digit on",
+                    settings.model.norm_epsilon));
+  }
+  if (decoding.length_penalty == LengthPenalty::wu && decoding.alpha != 0) {
+    notes.push_back(
+        "generate() has no length penalty of Wu's: generation_config.json asks for the average "
+        "(here: --length-penalty average --alpha 1)");
+  }
+  if (!decoding.free_end) {
+    notes.push_back(
+        "generate() ends a translation of max_length tokens at no cost; here its end counts "
+        "(decoding.free_end false)");
+  }
+  if (decoding.longest_factor != 0) {
+    notes.push_back(
+        "generate() limits translations to max_length tokens, whatever the length of the source");
+  }
+}
+
+Json write_generation(const ExportedConfig& config) {
+  const DecodingSettings& decoding = config.settings.decoding;
+  Json stopping = decoding.stopping == StoppingRule::full;
+  if (decoding.stopping == StoppingRule::exact) stopping = "never";
+  Json never = Json::array();
+  for (const std::int64_t id : config.tokens.never) never.push_back(Json::array({id}));
+  const double longest =
+      decoding.longest_factor * static_cast<double>(config.settings.data.length) +
+      static_cast<double>(decoding.longest_extra);
+  // Wu's penalty is none with alpha 0.
+  const bool by_length = decoding.length_penalty == LengthPenalty::average || decoding.alpha == 0;
+  Json document = {
+      {"num_beams", decoding.beam},
+      {"length_penalty", by_length ? decoding.alpha : 1},
+      {"early_stopping", stopping},
+      {"renormalize_logits", decoding.renormalize},
+      {"max_length", std::min<std::int64_t>(config.positions, std::llround(longest) + 1)},
+      {"bad_words_ids", never},
+      {"pad_token_id", config.tokens.padding},
+      {"eos_token_id", config.tokens.end},
+      {"forced_eos_token_id", config.tokens.end},
+      {"decoder_start_token_id", config.tokens.begin}};
+  if (decoding.repetition_penalty != 1) {
+    document["repetition_penalty"] = decoding.repetition_penalty;
+  }
+  if (decoding.no_repeat_ngram > 0) document["no_repeat_ngram_size"] = decoding.no_repeat_ngram;
+  if (decoding.first_token >= 0) document["forced_bos_token_id"] = decoding.first_token;
+  return document;
+}
+
+}  // namespace
+
+Family marian_family() {
+  using enum Size;
+  const Presence shared = [](const Settings& settings, std::int64_t) {
+    return settings.translation.tie_embeddings;
+  };
+  const Presence separate = [](const Settings& settings, std::int64_t) {
+    return !settings.translation.tie_embeddings;
+  };
+  const Presence untied = [](const Settings& settings, std::int64_t) {
+    return !settings.translation.tie_output;
+  };
+  const std::vector<WeightRow> self_attention = {
+      {"self_attn.[q_proj|k_proj|v_proj]", "attention.query_key_value", {heads, width}},
+      {"self_attn.out_proj", "attention.output", {width, heads}},
+      {"self_attn_layer_norm", "attention.norm", {width}},
+  };
+  const std::vector<WeightRow> cross_attention = {
+      {"encoder_attn.q_proj", "cross_attention.query", {heads, width}},
+      {"encoder_attn.[k_proj|v_proj]", "cross_attention.key_value", {heads, width}},
+      {"encoder_attn.out_proj", "cross_attention.output", {width, heads}},
+      {"encoder_attn_layer_norm", "cross_attention.norm", {width}},
+  };
+  const std::vector<WeightRow> feed_forward = {
+      {"fc1", "feed_forward.inner", {inner, width}},
+      {"fc2", "feed_forward.outer", {width, inner}},
+      {"final_layer_norm", "feed_forward.norm", {width}},
+  };
+  return {
+      .type = "marian",
+      .title = "MarianMTModel",
+      .classes = "Marian",
+      .kind = FamilyKind::translator,
+      .fields = marian_fields(),
+      .parse = parse_marian,
+      .prefix = "model.",
+      .unprefixed = {"lm_head.weight"},
+      .body = {.rows = {{"shared.weight", "embedding.tokens.weight", {vocabulary, width}, shared},
+                        {"encoder.embed_tokens.weight",
+                         "encoder.embedding.tokens.weight",
+                         {vocabulary, width},
+                         separate},
+                        {"decoder.embed_tokens.weight",
+                         "decoder.embedding.tokens.weight",
+                         {decoder_table, width},
+                         separate},
+                        {"lm_head.weight", "output.weight", {target, width}, untied}},
+               .layers = {{"encoder.layers.{}.", "encoder.layers.{}.",
+                           joined({self_attention, feed_forward})},
+                          {"decoder.layers.{}.", "decoder.layers.{}.",
+                           joined({self_attention, cross_attention, feed_forward})}},
+               .twins = {{"encoder.embed_tokens.weight", "shared.weight"},
+                         {"decoder.embed_tokens.weight", "shared.weight"},
+                         {"lm_head.weight", "shared.weight"},
+                         {"lm_head.weight", "decoder.embed_tokens.weight"}}},
+      .sinusoids = {{"encoder.embed_positions.weight", "decoder.embed_positions.weight"}, width},
+      .inside = {""},
+      .expect = expect_marian,
+      .least_positions = 1024,  // transformers' default
+      .note = note_marian,
+      .generation = write_generation,
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,97 @@
+// RoFormer (Su et al. 2021): BERT's layers with queries and keys (and with rotary_value values)
+// whose neighbouring features are rotated. Field names and defaults: transformers'
+// configuration_roformer.py.
+#include <fmt/format.h>
+
+#include "config/schemes/rope.h"
+#include "config/task_facts.h"
+#include "interop/families/encoder.h"
+#include "interop/families/list.h"
+
+namespace roformer {
+
+Family roformer_family() {
+  const ConfigField embedding = {
+      .name = "embedding_size",
+      .read =
+          [](const JsonFields& fields, Settings& settings) {
+            const std::int64_t width = settings.model.width;
+            const std::int64_t narrow = fields.count("embedding_size", width, between(1, 65536));
+            if (narrow != width) settings.model.embedding_width = narrow;
+          },
+      .write =
+          [](const ExportedConfig& config) {
+            const ModelSettings& model = config.settings.model;
+            return model.embedding_width > 0 ? model.embedding_width : model.width;
+          }};
+  const ConfigField rotary_value = {.name = "rotary_value",
+                                    .read =
+                                        [](const JsonFields& fields, Settings& settings) {
+                                          settings.position.of<RopeSettings>().value =
+                                              fields.flag("rotary_value", false);
+                                        },
+                                    .write =
+                                        [](const ExportedConfig& config) {
+                                          return config.settings.position.of<RopeSettings>().value;
+                                        }};
+  return {
+      .type = "roformer",
+      .title = "RoFormer",
+      .classes = "RoFormer",
+      .fields = bert_fields({.vocabulary = 50000, .positions = 1536}, {embedding, rotary_value}),
+      .parse =
+          [](const Family& family, const JsonFields& fields, const JsonFields&,
+             FolderConfig& config) {
+            Settings& settings = config.settings;
+            settings.position.scheme = "rope";
+            settings.position.of<RopeSettings>().layout = RotaryLayout::interleaved;
+            parse_bert_like(family, fields, config);
+            require_even_heads(fields, settings.model);
+            settings.glue.head = ClassifierHead::roformer;
+            settings.glue.head_dropout = settings.model.dropout;
+          },
+      .prefix = "roformer.",
+      .body = bert_body(),
+      .language_head = bert_language_head(),
+      .classification_head =
+          {{{"classifier.dense", "classifier.dense", {Size::width, Size::width}},
+            {"classifier.out_proj", "classifier.output", {Size::any, Size::width}}}},
+      .sinusoids = {{"encoder.embed_positions.weight"}, Size::head},
+      .ignored_endings = {"position_ids"},
+      .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
+      .always_tied = true,
+      .expect =
+          [](const Settings& settings, Wishes& wishes) {
+            const RopeSettings& rope = settings.position.of<RopeSettings>();
+            wishes.expect(rope.layout == RotaryLayout::interleaved,
+                          "RoFormer rotates neighbouring features (position.rope.layout "
+                          "interleaved)");
+            wishes.expect(rope.base == 10000, "RoFormer's base is 10000 (position.rope.base)");
+            wishes.expect(rope.fraction == 1,
+                          "RoFormer rotates whole heads (position.rope.fraction 1)");
+            wishes.expect(rope.offset == 0,
+                          "RoFormer's positions begin at 0 (position.rope.offset)");
+            wishes.expect(rope.scaling == RopeScaling::none,
+                          "RoFormer has no frequency scaling (position.rope.scaling none)");
+            wishes.expect(rope.attention_factor == 0 || rope.attention_factor == 1,
+                          "RoFormer scales neither queries nor keys "
+                          "(position.rope.attention_factor 0)");
+            expect_bert_layers(settings, wishes);
+            expect_head(settings, ClassifierHead::roformer, "RoFormer", wishes);
+          },
+      // transformers' default; its tables can hold no text that is longer.
+      .least_positions = 1536,
+      .note =
+          [](const Settings& settings, std::vector<std::string>& notes) {
+            const double dropout = settings.model.dropout;
+            if (task_facts(settings.task).exported != ExportForm::classifier) return;
+            if (settings.glue.head_dropout == dropout) return;
+            notes.push_back(fmt::format(
+                "RoFormer's head takes the dropout of the encoder, {}, in training; this model's "
+                "was trained with {}",
+                dropout, settings.glue.head_dropout));
+          },
+  };
+}
+
+}  // namespace roformer

@@ -1,0 +1,92 @@
+#include "interop/family.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "interop/families/list.h"
+
+namespace roformer {
+namespace {
+
+// "bert, roformer or nezha"
+std::string known_types() {
+  std::vector<std::string_view> types;
+  for (const Family& family : all_families()) types.push_back(family.type);
+  const std::string_view last = types.back();
+  types.pop_back();
+  return fmt::format("{} or {}", fmt::join(types, ", "), last);
+}
+
+nlohmann::json parse_object(const ConfigText& config) {
+  nlohmann::json document = parse_json(config.text, config.file);
+  if (!document.is_object()) throw_failure(config.file, "is not a JSON object");
+  return document;
+}
+
+}  // namespace
+
+std::span<const Family> all_families() {
+  static const std::vector<Family> families = {
+      bert_family(),  roformer_family(), modernbert_family(), nezha_family(),   marian_family(),
+      llama_family(), qwen2_family(),    qwen3_family(),      gpt_neox_family()};
+  return families;
+}
+
+const Family* find_family(std::string_view type) {
+  const auto families = all_families();
+  const auto found = std::ranges::find(families, type, &Family::type);
+  return found == families.end() ? nullptr : &*found;
+}
+
+const Family& family_named(std::string_view type) {
+  const Family* const family = find_family(type);
+  ROFORMER_ASSERT(family != nullptr);
+  return *family;
+}
+
+std::string Family::architecture(bool classifies) const {
+  const char* const ending = kind == FamilyKind::translator ? "MTModel"
+                             : kind == FamilyKind::causal   ? "ForCausalLM"
+                             : classifies                   ? "ForSequenceClassification"
+                                                            : "ForMaskedLM";
+  return std::string(classes) + ending;
+}
+
+std::string Family::stored_name(const WeightGroup& group, std::string_view canonical) const {
+  const bool head = &group == &language_head || &group == &classification_head;
+  const bool plain = head || std::ranges::find(unprefixed, canonical) != unprefixed.end();
+  return std::string(plain ? "" : prefix).append(canonical);
+}
+
+void Wishes::expect(bool holds, std::string problem) {
+  if (holds || std::ranges::find(problems_, problem) != problems_.end()) return;
+  problems_.push_back(std::move(problem));
+}
+
+FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& generation) {
+  const nlohmann::json document = parse_object(config);
+  const JsonFields fields(document, config.file);
+  const std::string type = fields.text("model_type", "");
+  if (type.empty()) {
+    throw_failure(config.file, "has no \"model_type\"",
+                  fmt::format("add \"model_type\": one of {}", known_types()));
+  }
+  FolderConfig result{.family = find_family(type), .file = config.file};
+  if (result.family == nullptr) {
+    fields.refuse("model_type", known_types() + ", the architectures that this program shares");
+  }
+  result.has_generation = !generation.text.empty();
+  const nlohmann::json search = result.has_generation ? parse_object(generation) : document;
+  result.family->parse(*result.family, fields,
+                       {search, result.has_generation ? generation.file : config.file}, result);
+  if (result.family->kind != FamilyKind::translator) {
+    result.rows.vocabulary = result.settings.model.vocabulary;
+  }
+  return result;
+}
+
+}  // namespace roformer

@@ -1,0 +1,184 @@
+#include "interop/folder.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/isfinite.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "tensor/safetensors.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+// Throws where a vocabulary is a pointer that Git LFS has left.
+void refuse_vocabulary_pointers(const fs::path& folder) {
+  constexpr std::uintmax_t kLongestPointer = 1024;
+  for (const char* name : {"vocab.txt", "tokenizer.model", "source.spm", "target.spm"}) {
+    const fs::path file = folder / name;
+    std::error_code error;
+    if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestPointer) continue;
+    if (is_lfs_pointer(read_file(file))) throw_lfs_pointer(file.string());
+  }
+}
+
+Safetensors open_weights(const fs::path& folder) {
+  refuse_adapter_folder(folder);
+  refuse_vocabulary_pointers(folder);
+  if (is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json")) {
+    return Safetensors(folder);
+  }
+  for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (!is_there(folder / pickle)) continue;
+    throw_failure(
+        (folder / pickle).string(),
+        "is a pickle, which can run any code when it is opened and is not read here",
+        "convert it where you trust it, X the architecture in config.json: python -c "
+        "\"from transformers import AutoTokenizer, X; "
+        "[C.from_pretrained('DIR').save_pretrained('NEW') for C in (X, AutoTokenizer)]\"");
+  }
+  for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
+    if (!is_there(folder / other)) continue;
+    throw_failure((folder / other).string(), "is not a format that is read here",
+                  "only model.safetensors is: load it with transformers and save it again");
+  }
+  return Safetensors(folder);  // says what is missing
+}
+
+// Without the prefix, and with the names that BERT's first releases had (gamma and beta of
+// LayerNorm) as today's.
+std::string canonical_name(const std::string& name, std::string_view prefix) {
+  std::string result = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+  constexpr std::pair<std::string_view, std::string_view> kOldEndings[] = {
+      {"LayerNorm.gamma", "LayerNorm.weight"}, {"LayerNorm.beta", "LayerNorm.bias"}};
+  for (const auto& [old, present] : kOldEndings) {
+    if (result.ends_with(old)) result.replace(result.size() - old.size(), old.size(), present);
+  }
+  return result;
+}
+
+// What this program exported tells whether it is still what was written.
+void check_manifest(const fs::path& folder) {
+  const std::optional<Manifest> manifest = Manifest::read(folder);
+  if (!manifest) return;
+  for (const std::string& name : manifest->names()) {
+    if (const std::optional<Damage> damage = manifest->check(name)) {
+      throw_failure(damage->file.string(), describe_damage(*damage),
+                    "export it again; if it was changed on purpose, remove manifest.json");
+    }
+  }
+}
+
+}  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+nlohmann::json read_object_if_there(const fs::path& file) {
+  if (!is_there(file)) return nlohmann::json::object();
+  nlohmann::json document = read_json(file);
+  if (!document.is_object()) throw_failure(file.string(), "is not a JSON object");
+  return document;
+}
+
+void refuse_adapter_folder(const fs::path& folder) {
+  const fs::path file = folder / "adapter_config.json";
+  const bool model =
+      is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
+  if (model || !is_there(file)) return;
+  const auto config = try_parse_json(read_file(file, kLargestDescription));
+  const auto text = [&](const char* name) {
+    if (!config || !config->is_object()) return std::string();
+    const nlohmann::json value = config->value(name, nlohmann::json());
+    return value.is_string() ? printable(value.get<std::string>()) : std::string();
+  };
+  const std::string base = text("base_model_name_or_path"), kind = text("peft_type");
+  throw_failure(
+      folder.string(),
+      fmt::format("holds an adapter of PEFT{}{}, not a model", kind.empty() ? "" : ", " + kind,
+                  base.empty() ? "" : ", for " + base),
+      "merge it into its model where you trust both: python -c \"from peft import "
+      "AutoPeftModelForCausalLM as M; "
+      "M.from_pretrained('DIR').merge_and_unload().save_pretrained('NEW')\", and put the model's "
+      "tokenizer into NEW");
+}
+
+void require_new_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw_usage(folder.string(), "is a file, not a folder", "name a new folder for the export");
+  }
+  if (std::filesystem::is_empty(folder, error)) return;
+  throw_usage(folder.string(), "is not empty", "name a new folder for the export");
+}
+
+FolderWeights::FolderWeights(const fs::path& folder, std::string_view prefix)
+    : file_(open_weights(folder)), location_(file_.path().string()) {
+  check_manifest(folder);
+  for (const std::string& name : file_.names()) {
+    const std::string canonical = canonical_name(name, prefix);
+    if (!names_.try_emplace(canonical, name).second) {
+      throw_failure(location_, fmt::format("holds {} and {}, which are the same weight",
+                                           printable(names_[canonical]), printable(name)));
+    }
+  }
+}
+
+at::Tensor FolderWeights::take(const std::string& canonical,
+                               const std::vector<std::int64_t>& shape) {
+  const auto found = names_.find(canonical);
+  if (found == names_.end()) {
+    throw_failure(location_, fmt::format("has no tensor \"{}\"", canonical),
+                  "the file and config.json must be of one model");
+  }
+  const std::string& name = found->second;
+  const SafetensorsEntry& entry = file_.entry(name);
+  const bool same = std::equal(entry.shape.begin(), entry.shape.end(), shape.begin(), shape.end(),
+                               [](std::int64_t a, std::int64_t b) { return a == b || b == -1; });
+  if (!same) {
+    const std::string wanted = fmt::format("{}", fmt::join(shape, ", "));
+    throw_failure(location_, fmt::format("\"{}\" has the shape [{}], config.json makes it [{}]",
+                                         name, fmt::join(entry.shape, ", "),
+                                         shape[0] == -1 ? "any" + wanted.substr(2) : wanted));
+  }
+  const at::Tensor stored = file_.tensor(name);
+  if (!stored.is_floating_point()) {
+    throw_failure(location_, fmt::format("\"{}\" has the type {}, wanted F32, F16, BF16 or F64",
+                                         name, safetensors_name(entry.type)));
+  }
+  at::Tensor value = stored.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  const std::int64_t finite = at::isfinite(value).sum().item<std::int64_t>();
+  if (finite != value.numel()) {
+    throw_failure(location_,
+                  fmt::format("{} of the {} values of \"{}\" are NaN or infinite",
+                              value.numel() - finite, value.numel(), name),
+                  "the weights are damaged, or their training had diverged");
+  }
+  used_.insert(canonical);
+  return value;
+}
+
+std::int64_t FolderWeights::rows(const std::string& canonical) const {
+  const std::vector<std::int64_t>& shape = file_.entry(names_.at(canonical)).shape;
+  return shape.empty() ? 1 : shape[0];
+}
+
+std::vector<std::string> FolderWeights::unused() const {
+  std::vector<std::string> names;
+  for (const auto& [canonical, name] : names_) {
+    if (!used_.contains(canonical)) names.push_back(canonical);
+  }
+  return names;
+}
+
+}  // namespace roformer

@@ -1,0 +1,293 @@
+#include "interop/import.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/few_of.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "config/schemes/rope.h"
+#include "interop/causal_tokenizer.h"
+#include "interop/encoder_tokenizer.h"
+#include "interop/folder.h"
+#include "interop/row_orders.h"
+#include "interop/translator.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+FolderConfig read_folder_config(const fs::path& folder) {
+  const fs::path config = folder / kConfigFile, generation = folder / "generation_config.json";
+  const std::string text = read_file(config, kLargestDescription);
+  const Family* const family = family_of_folder(folder);
+  const bool searches = family != nullptr && family->generation != nullptr && is_there(generation);
+  const std::string search = searches ? read_file(generation, kLargestDescription) : "";
+  return parse_folder_config({.text = text, .file = config.string()},
+                             {.text = search, .file = generation.string()});
+}
+
+class FolderReader {
+ public:
+  explicit FolderReader(const fs::path& folder)
+      : folder_(folder),
+        config_(read_folder_config(folder)),
+        family_(*config_.family),
+        weights_(folder, family_.prefix) {}
+
+  PretrainedModel read() {
+    if (family_.kind == FamilyKind::translator) settle_tables(weights_, config_);
+    result_.family = config_.family;
+    result_.settings = config_.settings;
+    result_.labels = config_.labels;
+    result_.task = config_.task;
+    result_.notes = config_.notes;
+    for (const WeightGroup* group : {&family_.body, &family_.language_head}) {
+      for (const FolderWeight& weight : expand(*group)) {
+        for (const FolderWeight::Part& part : weight.parts) rows_of_map_.insert(part.theirs);
+      }
+    }
+    take(family_.body);
+    if (family_.kind == FamilyKind::encoder) {
+      read_heads();
+    } else {
+      take(family_.language_head);
+    }
+    if (family_.kind == FamilyKind::translator) read_output_bias(weights_, config_, result_);
+    check_sinusoids();
+    refuse_or_note_rest();
+    read_tokenizer();
+    return std::move(result_);
+  }
+
+ private:
+  const fs::path& folder_;
+  FolderConfig config_;
+  const Family& family_;
+  FolderWeights weights_;
+  std::set<std::string> rows_of_map_;        // tensors that are parameters themselves, not twins
+  std::map<std::string, std::string> ours_;  // parameters that were taken, by their names
+  PretrainedModel result_;
+
+  std::vector<FolderWeight> expand(const WeightGroup& group) const {
+    return expand_weights(group, config_.settings, config_.rows);
+  }
+
+  bool is_twin(const Twin& twin, const std::string& of) const {
+    const std::string name(twin.name);
+    return twin.of == of && !rows_of_map_.contains(name) && weights_.contains(name);
+  }
+
+  // A file of an older release may hold a weight under its twin's name only.
+  std::string stored_name(const std::string& name, const WeightGroup& group) const {
+    if (weights_.contains(name)) return name;
+    for (const Twin& twin : group.twins) {
+      if (is_twin(twin, name)) return std::string(twin.name);
+    }
+    return name;
+  }
+
+  void take(const WeightGroup& group) {
+    for (const FolderWeight& weight : expand(group)) {
+      if (weight.parts.front().theirs == "decoder.bias" && !config_.decoder_bias) {
+        result_.tensors[weight.ours] = at::zeros(weight.parts.front().shape, at::kFloat);
+        result_.notes.push_back(
+            "its language head has no bias; here it has one, of zeros, which a training changes");
+        continue;
+      }
+      std::vector<at::Tensor> parts;
+      for (const FolderWeight::Part& part : weight.parts) {
+        parts.push_back(weights_.take(stored_name(part.theirs, group), part.shape));
+      }
+      const at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+      result_.tensors[weight.ours] = weight.shape.rows == Size::by_head
+                                         ? heads_apart(whole, result_.settings.model.heads)
+                                         : whole;
+      ours_[weight.parts.front().theirs] = weight.ours;
+    }
+    for (const Twin& twin : group.twins) check_twin(twin);
+  }
+
+  void check_twin(const Twin& twin) {
+    const std::string name(twin.name);
+    const auto found = ours_.find(std::string(twin.of));
+    if (found == ours_.end() || !is_twin(twin, found->first)) return;
+    const at::Tensor& value = result_.tensors.at(found->second);
+    if (at::equal(weights_.take(name, value.sizes().vec()), value)) return;
+    throw_failure(weights_.location(), fmt::format("\"{}\" differs from \"{}\"", name, twin.of),
+                  family_.always_tied
+                      ? "this program's language head always shares the table of tokens"
+                      : "config.json says that they are one; where they are two it must have "
+                        "\"tie_word_embeddings\": false");
+  }
+
+  bool has_any(const WeightGroup& group) const {
+    const std::vector<FolderWeight> weights = expand(group);
+    return std::ranges::any_of(weights, [&](const FolderWeight& weight) {
+      return weights_.contains(stored_name(weight.parts.front().theirs, group));
+    });
+  }
+
+  // The head of the architecture that config.json names; without a name, any.
+  bool built_as(const char* what) const {
+    const auto& names = config_.architectures;
+    return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+             return name.ends_with(what);
+           });
+  }
+
+  void read_heads() {
+    bool language = has_any(family_.language_head);
+    bool classifies = has_any(family_.classification_head);
+    if (family_.one_head) {
+      // Their first layers are the same: the last one tells the heads apart.
+      const bool transforms = weights_.contains("head.dense.weight");
+      const bool classifier = weights_.contains("classifier.weight");
+      const bool decodes = weights_.contains("decoder.bias") || weights_.contains("decoder.weight");
+      language = transforms && (decodes || !classifier);
+      classifies = transforms && !language;
+    }
+    if (language) take(family_.language_head);
+    if (has_any(family_.pooler)) take(family_.pooler);
+    if (classifies && built_as("ForSequenceClassification")) read_classifier();
+  }
+
+  void read_classifier() {
+    take(family_.classification_head);
+    const std::string last = expand(family_.classification_head).back().ours;  // its bias
+    const std::string name = last.substr(0, last.rfind('.'));
+    const at::Tensor &weight = result_.tensors.at(name + ".weight"),
+                     &bias = result_.tensors.at(name + ".bias");
+    if (weight.size(0) == bias.size(0)) return;
+    throw_failure(weights_.location(), "the classifier's weight and bias differ in their classes");
+  }
+
+  // Stored [positions, features].
+  void check_sinusoids() {
+    const ModelSettings& model = result_.settings.model;
+    const std::int64_t features =
+        family_.sinusoids.features == Size::head ? model.features_of_head() : model.width;
+    for (const std::string_view view : family_.sinusoids.names) {
+      const std::string name(view);
+      if (!weights_.contains(name)) continue;
+      const at::Tensor stored = weights_.take(name, {-1, features});
+      if (stored.numel() == 0) continue;
+      const double difference =
+          (stored - sines_and_cosines(stored.size(0), features)).abs().max().item<double>();
+      constexpr double kSinglePrecision = 1e-4, kHalfPrecision = 0.01;
+      if (difference > kHalfPrecision) {
+        throw_failure(weights_.location(),
+                      fmt::format("\"{}\" are not sines and cosines of base 10000", name));
+      }
+      if (difference > kSinglePrecision && family_.kind == FamilyKind::encoder) {
+        result_.notes.push_back(fmt::format(
+            "its stored sines and cosines are rounded, by up to {:.0e}; here they are exact",
+            difference));
+      }
+    }
+  }
+
+  void refuse_or_note_rest() {
+    const auto is_any = [](const std::vector<std::string_view>& list, auto matches) {
+      return std::any_of(list.begin(), list.end(), matches);
+    };
+    std::vector<std::string> left;
+    for (const std::string& name : weights_.unused()) {
+      if (is_any(family_.ignored_endings,
+                 [&](std::string_view ending) { return name.ends_with(ending); })) {
+        continue;
+      }
+      if (is_any(family_.inside, [&](std::string_view start) { return name.starts_with(start); })) {
+        throw_failure(weights_.location(),
+                      fmt::format("holds {}, which transformers' {} does not have", printable(name),
+                                  family_.title),
+                      "the model computes something else than config.json says");
+      }
+      left.push_back(printable(name));
+    }
+    if (left.empty()) return;
+    result_.notes.push_back("left out, no part of this model: " + few_of(left, 6));
+  }
+
+  void read_tokenizer() {
+    switch (family_.kind) {
+      case FamilyKind::translator:
+        return finish_translator(folder_, config_, result_);
+      case FamilyKind::causal:
+        note_scaling_by_length();
+        read_causal_tokenizer(folder_, result_);
+        return require_rows(folder_, *result_.tokenizer, result_.settings.model.vocabulary);
+      case FamilyKind::encoder:
+        break;
+    }
+    result_.tokenizer = read_encoder_tokenizer(folder_, result_.notes);
+    const std::int64_t pieces = result_.tokenizer->vocabulary_size();
+    const std::int64_t rows = result_.settings.model.vocabulary;
+    require_rows(folder_, *result_.tokenizer, rows);
+    if (pieces == rows) return;
+    result_.notes.push_back(
+        fmt::format("the weights have {} rows, the vocabulary {} pieces: the rest are never read",
+                    rows, pieces));
+  }
+
+  void note_scaling_by_length() {
+    const auto& rope = result_.settings.position.of<RopeSettings>();
+    const bool dynamic = rope.scaling == RopeScaling::dynamic_ntk;
+    if (!dynamic && rope.scaling != RopeScaling::longrope) return;
+    result_.notes.push_back(fmt::format(
+        "its rope_type is {}: beyond {} tokens a text that is generated is not the one that "
+        "transformers generates with its cache, which keeps the angles that keys were stored with; "
+        "here all keys are rotated by the length that the text has by then",
+        dynamic ? "dynamic" : "longrope", rope.original_length));
+  }
+};
+
+}  // namespace
+
+std::int64_t PretrainedModel::classes() const {
+  for (const char* name : {"classifier.weight", "classifier.output.weight"}) {
+    if (const auto found = tensors.find(name); found != tensors.end()) return found->second.size(0);
+  }
+  return 0;
+}
+
+bool is_hugging_face_folder(const fs::path& folder) {
+  if (!is_there(folder / kConfigFile)) return false;
+  const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
+  return config && config->is_object() && config->contains("model_type");
+}
+
+const Family* family_of_folder(const fs::path& folder) {
+  if (!is_hugging_face_folder(folder)) return nullptr;
+  const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
+  const nlohmann::json& type = (*config)["model_type"];
+  return type.is_string() ? find_family(type.get_ref<const std::string&>()) : nullptr;
+}
+
+PretrainedModel read_hugging_face_folder(const fs::path& folder) {
+  if (!is_there(folder)) throw_failure(folder.string(), "there is no such folder");
+  if (!is_there(folder / kConfigFile)) {
+    refuse_adapter_folder(folder);
+    throw_failure(folder.string(), "is no Hugging Face folder: it has no config.json",
+                  "give the folder with config.json, model.safetensors and vocab.txt");
+  }
+  return FolderReader(folder).read();
+}
+
+Settings read_hugging_face_settings(const fs::path& folder) {
+  FolderConfig config = read_folder_config(folder);
+  const FolderWeights listed(folder, config.family->prefix);
+  return std::move(config.settings);
+}
+
+}  // namespace roformer
