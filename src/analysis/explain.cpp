@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "metrics/clustered_mean.h"
 
 namespace roformer {

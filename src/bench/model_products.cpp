@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 
 namespace roformer {
 

@@ -20,7 +20,6 @@
 #include "cli/command_list.h"
 #include "cli/commands.h"
 #include "config/load.h"
-#include "config/shorter_training.h"
 #include "runs/model_source.h"
 #include "runs/stage_table.h"
 #include "runs/stored_settings.h"

@@ -49,4 +49,15 @@ void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& sou
 // The defaults and flags alone, for commands that work without a file.
 Settings default_settings(const std::vector<Override>& overrides = {});
 
+// Flags may make a training shorter than its file has it. Where a flag says training.steps last and
+// no flag training.warmup, a warm-up that is longer than the training, or cannot be compared with
+// it (minutes beside another unit), becomes a tenth of it, as one more assignment. Returns the line
+// that says so, or "". A file that contradicts itself is not mended: its author should know.
+std::string shorten_warmup(std::vector<Assignment>& assignments);
+
+// The flags that make a training one of two steps (of each stage), each of them logged, with one
+// validation at its end (of each stage) of a few rows, where the task can be told so, and another
+// name: "NAME-smoke".
+std::vector<Override> smoke_flags(const Settings& settings);
+
 }  // namespace roformer

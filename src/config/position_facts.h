@@ -1,6 +1,5 @@
-// What a positional scheme can and cannot do, as far as a configuration must know before anything
-// is built. The registry of position/ and the checks of a configuration read the same facts, which
-// stand in schemes/NAME.cpp, so that they cannot disagree.
+// The facts about a positional scheme that must be known before a model is built. The registry of
+// position/ and the checks of a configuration read the same ones, those of schemes/NAME.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,8 @@
 #include "config/position_settings.h"
 
 namespace roformer {
+
+struct Settings;
 
 struct PositionFacts {
   std::string_view name;    // value of position.scheme and name of its section
@@ -72,5 +73,9 @@ void fit_to(PositionSettings& position, const SchemeUse& use);
 
 // Lengths that default to the length of the training are written down as this one.
 void keep_training_length(PositionSettings& position, std::int64_t length);
+
+// What a run logs about its schemes before it begins: options that have no effect in rows as long
+// as the training's longest.
+std::vector<std::string> position_remarks(const Settings& settings);
 
 }  // namespace roformer

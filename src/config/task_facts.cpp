@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 
 namespace roformer {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "config/assignment.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 #include "config/suggest.h"
 #include "config/yaml_text.h"
 

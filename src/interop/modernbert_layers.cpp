@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/position_facts.h"
 #include "config/schemes/layers.h"
 #include "config/schemes/rope.h"

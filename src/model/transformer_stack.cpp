@@ -11,7 +11,7 @@
 #include "attention/padded_block.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "tensor/finite_check.h"
 #include "tensor/graph_recording.h"
 #include "tensor/operations.h"

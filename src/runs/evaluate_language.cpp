@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "config/position_remarks.h"
+#include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "runs/stored_data.h"

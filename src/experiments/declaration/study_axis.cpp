@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/hexadecimal.h"
+#include "config/assignment.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 
 namespace roformer {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "config/shorter_training.h"
+#include "config/load.h"
 
 namespace roformer {
 namespace {
