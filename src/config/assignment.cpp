@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPosition = "position.";
 
-// What keys were called before, which stored runs still say.
+// Former names of keys, which stored runs still have.
 const std::map<std::string, std::string> kFormerNames{
     {"data.masking.whole_word", "data.masking.whole_words"}};
 
@@ -118,7 +118,7 @@ class Resolver {
   Problems& contradictions_;
   std::map<std::string, const Assignment*> given_;  // what set a key last
 
-  // Stages say how long the training is, unless it is said beside them, which is then compared.
+  // Stages decide how long the training is. A number of steps given beside them is compared later.
   void count_steps(const Assignment& stages) {
     const auto steps = given_.find("training.steps");
     const bool beside = steps != given_.end() && steps->second->list == stages.list;
@@ -128,8 +128,8 @@ class Resolver {
   }
 };
 
-// Whether options of the scheme may stand beside the choice so far: it is one of several schemes
-// that a composite one puts together, or a translator's decoder has it.
+// Whether options of the scheme may be given beside the present choice: a composite scheme may
+// contain it, or a translator's decoder may have it.
 bool is_part(const Assignment& implied, const std::vector<Assignment>& all,
              const Settings& settings) {
   const SchemeDefinition* const chosen = find_scheme_definition(settings.position.scheme);
@@ -188,7 +188,7 @@ bool is_assignable(const std::string& key) {
 Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
                  Problems& contradictions) {
   Resolver resolver(problems, contradictions);
-  // The scheme first: what position.OPTION means depends on it, wherever in the list it is chosen.
+  // The scheme first: position.OPTION depends on it, wherever in the list it is chosen.
   for (const Assignment& assignment : assignments) {
     if (assignment.key != "position" && assignment.key != "position.scheme") continue;
     if (assignment.implied && is_part(assignment, assignments, resolver.settings)) continue;
@@ -218,8 +218,8 @@ const SchemeDefinition* scheme_of_section(const std::string& section) {
   return scheme && scheme->shorthand ? scheme : nullptr;
 }
 
-// `position.formula.bias` says what scheme is meant as `position.formula` does; other options are
-// those of a scheme that something else may choose. Null for such, and for all other keys.
+// The scheme that an option chooses by itself, as `position.formula.bias` does. Null for all other
+// keys.
 const SchemeDefinition* scheme_that_is_said(const std::string& key) {
   const std::size_t dot = key.rfind('.');
   if (dot == std::string::npos) return nullptr;
@@ -228,8 +228,8 @@ const SchemeDefinition* scheme_that_is_said(const std::string& key) {
   return said ? scheme : nullptr;
 }
 
-// A value that chooses its scheme beside another choice, of which one would be dropped. The layers
-// of a composite scheme may have such a value.
+// Refuses a value that chooses its scheme beside another choice: one would be dropped. The layers of
+// a composite scheme may have such a value.
 void refuse_another(const SchemeDefinition& scheme, const Assignment& assignment,
                     const Assignment* chosen, Problems& problems) {
   if (chosen == nullptr || chosen->text == scheme.facts.name) return;
@@ -271,7 +271,7 @@ std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignm
   bool by_option = false;
   const auto imply = [&](const SchemeDefinition& scheme, const Assignment& assignment,
                          bool option) {
-    // A composite one puts others together, whose own options stand beside it.
+    // The options of a composite scheme's parts may be given beside it.
     if (chosen != nullptr || (implied != nullptr && implied->parts)) return;
     implied = &scheme;
     implied_at = assignment.where;

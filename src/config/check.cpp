@@ -384,10 +384,8 @@ void Contradictions::add(const std::vector<std::string>& keys, std::string messa
     return locations_.contains(key);
   });
   const bool by_default = set == keys.end();
-  problems_.add({.where = by_default ? "default" : locations_.at(*set),
-                 .key = by_default ? keys.front() : *set,
-                 .message = std::move(message),
-                 .hint = std::move(hint)});
+  problems_.add(by_default ? "default" : locations_.at(*set), by_default ? keys.front() : *set,
+                std::move(message), std::move(hint));
 }
 
 }  // namespace roformer

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "experiments/declaration/study_settings.h"
-#include "experiments/recorded_trials.h"
+#include "experiments/protocol_record.h"
 
 namespace roformer {
 

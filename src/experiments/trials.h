@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/declaration/study_settings.h"
-#include "experiments/recorded_trials.h"
+#include "experiments/protocol_record.h"
 #include "experiments/run_result.h"
 #include "experiments/trainings.h"
 
