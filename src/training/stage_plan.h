@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "config/data_settings.h"
+#include "config/data_lists.h"
 #include "config/training_settings.h"
 #include "training/batch_numbers.h"
 #include "training/task.h"
