@@ -15,7 +15,7 @@
 #include "attention/attention_observer.h"
 #include "base/error.h"
 #include "base/progress.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "metrics/clustered_mean.h"
 #include "metrics/statistics.h"
 #include "position/one_position.h"

@@ -30,7 +30,7 @@ using FieldWords = std::initializer_list<std::pair<const char*, Choice>>;
 
 // `Node` shows a value of a file (JsonNode, YamlNode). `Self`, the class that derives from this
 // one, has report(node, field, message, hint) for what is refused, which throws or remembers it,
-// and message_of(node, wanted).
+// message_of(node, wanted), and of_map(node, path), a reader of another map of the same file.
 template <class Self, class Node>
 class FieldReader {
  public:
@@ -130,12 +130,7 @@ class FieldReader {
   // The fields of a map that is, or lies in, a field of that name.
   Self inside(const Node& node, const std::string& name) const {
     if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
-    Self inner = self();
-    FieldReader& fields = inner;
-    fields.map_ = node;
-    fields.path_ = path_ + name + ".";
-    fields.asked_ = std::make_shared<std::vector<std::string>>();
-    return inner;
+    return self().of_map(node, path_ + name + ".");
   }
 
   // Names that may be given although nothing asks for them.
@@ -277,11 +272,17 @@ class JsonFields : public FieldReader<JsonFields, JsonNode> {
   [[noreturn]] void report(const JsonNode& node, const std::string& field,
                            const std::string& message, const std::string& hint) const;
   [[noreturn]] void report_missing(const std::string& field) const;
+  JsonFields of_map(const JsonNode& map, std::string path) const {
+    return {map, std::move(path), file_, hint_};
+  }
   static std::string message_of(const JsonNode& node, const std::string& wanted);
 
  private:
   std::string file_;
   std::string hint_;
+
+  JsonFields(JsonNode map, std::string path, std::string file, std::string hint)
+      : FieldReader(map, std::move(path)), file_(std::move(file)), hint_(std::move(hint)) {}
 };
 
 }  // namespace roformer

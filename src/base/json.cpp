@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// Counts brackets outside of texts. What is no JSON may be miscounted; the parser, which does not
-// recurse, refuses that.
+// Counts brackets outside of texts. A text that is not JSON may be miscounted: the parser, which does
+// not recurse, refuses it.
 bool nests_too_deeply(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -76,8 +76,8 @@ class NameWatcher final : public nlohmann::json_sax<json> {
   std::vector<std::set<std::string>> names_;  // of the objects that are open
 };
 
-// "line 3, column 7" of the byte where the parser stopped, counted from 1; of a text that is one
-// line, and perhaps one of a file, the column alone.
+// "line 3, column 7", counted from 1, of the byte where the parser stopped. Only the column of a text
+// without line ends, which may be a line of a file.
 std::string position_in(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
   const std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none

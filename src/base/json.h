@@ -1,6 +1,6 @@
-// JSON from files that anyone may have written. Texts that nest deeper than any file of this
-// program does are refused before they are parsed, since copying or writing such a value recurses;
-// and a message tells what a value is without repeating it.
+// JSON from files that anyone may have written. Texts that nest deeper than any file of this program
+// are refused before they are parsed, since copying or writing such a value recurses. Messages
+// describe a value without repeating it.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr int kDeepestJson = 100;  // arrays and objects inside each othe
 // The value, or nothing where the text is not JSON in UTF-8 or nests deeper than kDeepestJson.
 std::optional<nlohmann::json> try_parse_json(std::string_view text);
 
-// What a name that stands twice in an object means: the last value, as most readers take it, or an
-// error, where a value that is passed over would be a loss.
+// A name that an object has twice: its last value counts, as for most readers, or it is an error,
+// where ignoring a value would lose something.
 enum class RepeatedNames { last_counts, refused };
 
 // The value; throws Error (failure, location `file`) that says where the text stops being JSON.

@@ -18,7 +18,6 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "config/load.h"
-#include "config/shorter_training.h"
 #include "runs/model_source.h"
 #include "runs/resume.h"
 #include "runs/train.h"

@@ -10,15 +10,15 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/schemes/definition.h"
-#include "config/shorthand.h"
 #include "config/suggest.h"
+#include "config/value.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::string_view kPosition = "position.";
 
-// What keys were called before, which stored runs still say.
+// Former names of keys, which stored runs still have.
 const std::map<std::string, std::string> kFormerNames{
     {"data.masking.whole_word", "data.masking.whole_words"}};
 
@@ -118,7 +118,7 @@ class Resolver {
   Problems& contradictions_;
   std::map<std::string, const Assignment*> given_;  // what set a key last
 
-  // Stages say how long the training is, unless it is said beside them, which is then compared.
+  // Stages decide how long the training is. A number of steps given beside them is compared later.
   void count_steps(const Assignment& stages) {
     const auto steps = given_.find("training.steps");
     const bool beside = steps != given_.end() && steps->second->list == stages.list;
@@ -128,8 +128,8 @@ class Resolver {
   }
 };
 
-// Whether options of the scheme may stand beside the choice so far: it is one of several schemes
-// that a composite one puts together, or a translator's decoder has it.
+// Whether options of the scheme may be given beside the present choice: a composite scheme may
+// contain it, or a translator's decoder may have it.
 bool is_part(const Assignment& implied, const std::vector<Assignment>& all,
              const Settings& settings) {
   const SchemeDefinition* const chosen = find_scheme_definition(settings.position.scheme);
@@ -188,7 +188,7 @@ bool is_assignable(const std::string& key) {
 Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
                  Problems& contradictions) {
   Resolver resolver(problems, contradictions);
-  // The scheme first: what position.OPTION means depends on it, wherever in the list it is chosen.
+  // The scheme first: position.OPTION depends on it, wherever in the list it is chosen.
   for (const Assignment& assignment : assignments) {
     if (assignment.key != "position" && assignment.key != "position.scheme") continue;
     if (assignment.implied && is_part(assignment, assignments, resolver.settings)) continue;
@@ -205,6 +205,111 @@ Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
   }
   check(resolver.settings, resolver.locations, resolver.wrong, contradictions);
   return resolver.settings;
+}
+
+namespace {
+
+constexpr std::string_view kSection = "position.";
+
+const SchemeDefinition* scheme_of_section(const std::string& section) {
+  if (!section.starts_with(kSection)) return nullptr;
+  const SchemeDefinition* const scheme =
+      find_scheme_definition(std::string_view(section).substr(kSection.size()));
+  return scheme && scheme->shorthand ? scheme : nullptr;
+}
+
+// The scheme that an option chooses by itself, as `position.formula.bias` does. Null for all other
+// keys.
+const SchemeDefinition* scheme_that_is_said(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  if (dot == std::string::npos) return nullptr;
+  const SchemeDefinition* const scheme = scheme_of_section(key.substr(0, dot));
+  const bool said = scheme && scheme->says_itself && scheme->says_itself(key.substr(dot + 1));
+  return said ? scheme : nullptr;
+}
+
+// Refuses a value that chooses its scheme beside another choice: one would be dropped. The layers of
+// a composite scheme may have such a value.
+void refuse_another(const SchemeDefinition& scheme, const Assignment& assignment,
+                    const Assignment* chosen, Problems& problems) {
+  if (chosen == nullptr || chosen->text == scheme.facts.name) return;
+  const SchemeDefinition* const other = find_scheme_definition(chosen->text);
+  if (other == nullptr || other->parts) return;
+  problems.add(assignment.where, assignment.key,
+               "chooses the scheme " + std::string(scheme.facts.name) + ", and " + chosen->where +
+                   " says " + chosen->text,
+               "one of them");
+}
+
+}  // namespace
+
+std::vector<std::string> shorthand_keys() {
+  std::vector<std::string> keys;
+  for (const SchemeDefinition& scheme : scheme_definitions()) {
+    if (scheme.shorthand) keys.push_back(std::string(kSection) + std::string(scheme.facts.name));
+  }
+  return keys;
+}
+
+bool is_shorthand(const std::string& key) {
+  return scheme_of_section(key) != nullptr;
+}
+
+bool is_shorthand_map_key(const std::string& section, const std::string& key) {
+  const SchemeDefinition* const scheme = scheme_of_section(section);
+  return scheme && scheme->shorthand_key && scheme->shorthand_key(key);
+}
+
+std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignments,
+                                          Problems& problems) {
+  const Assignment* chosen = nullptr;  // the last one that says which scheme
+  for (const Assignment& assignment : assignments) {
+    if (assignment.key == "position" || assignment.key == "position.scheme") chosen = &assignment;
+  }
+  const SchemeDefinition* implied = nullptr;
+  SourceLocation implied_at;
+  bool by_option = false;
+  const auto imply = [&](const SchemeDefinition& scheme, const Assignment& assignment,
+                         bool option) {
+    // The options of a composite scheme's parts may be given beside it.
+    if (chosen != nullptr || (implied != nullptr && implied->parts)) return;
+    implied = &scheme;
+    implied_at = assignment.where;
+    by_option = option;
+  };
+  std::vector<Assignment> result;
+  for (const Assignment& assignment : assignments) {
+    const SchemeDefinition* const scheme = scheme_of_section(assignment.key);
+    if (scheme == nullptr) {
+      if (const SchemeDefinition* const own = scheme_that_is_said(assignment.key)) {
+        imply(*own, assignment, true);
+      }
+      result.push_back(assignment);
+      continue;
+    }
+    try {
+      for (SchemeOption& option : scheme->shorthand(assignment.text, assignment.folder)) {
+        Assignment one = assignment;
+        one.key += "." + option.option;
+        one.text = std::move(option.text);
+        if (!option.where.empty()) one.where = std::move(option.where);
+        result.push_back(std::move(one));
+      }
+      imply(*scheme, assignment, false);
+      refuse_another(*scheme, assignment, chosen, problems);
+    } catch (const InvalidValue& invalid) {
+      const std::string got = assignment.text.empty() ? "nothing" : '"' + assignment.text + '"';
+      problems.add(assignment.where, assignment.key, "got " + got + ", wanted " + invalid.what(),
+                   invalid.hint);
+    }
+  }
+  if (implied != nullptr) {
+    result.push_back({.key = "position.scheme",
+                      .text = std::string(implied->facts.name),
+                      .where = implied_at,
+                      .implied = by_option});
+  }
+  return result;
 }
 
 }  // namespace roformer

@@ -31,4 +31,11 @@ std::int64_t favor_features(const AttentionSettings& attention, std::int64_t hea
 // Features of linear attention: the head's width for elu, favor_features for favor.
 std::int64_t linear_feature_count(const AttentionSettings& attention, std::int64_t head_width);
 
+// The settings of every layer. Throws InvalidValue where attention.layers does not fit the number
+// of layers or says what no layer can have of its own.
+std::vector<AttentionSettings> attention_of_layers(const AttentionSettings& attention,
+                                                   std::int64_t layers);
+// Whether any layer has linear attention.
+bool uses_linear_attention(const AttentionSettings& attention);
+
 }  // namespace roformer

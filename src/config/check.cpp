@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/data_settings.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
@@ -373,6 +373,19 @@ bool is_folder_name(const std::string& name) {
                                      [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
   return printable && name.find_first_of("/\\") == std::string::npos && name != "." &&
          name != ".." && !name.starts_with('-') && name.size() <= 200;
+}
+
+void Contradictions::add(const std::vector<std::string>& keys, std::string message,
+                         std::string hint) const {
+  for (const std::string& key : keys) {
+    if (wrong_.contains(key)) return;
+  }
+  const auto set = std::find_if(keys.begin(), keys.end(), [this](const std::string& key) {
+    return locations_.contains(key);
+  });
+  const bool by_default = set == keys.end();
+  problems_.add(by_default ? "default" : locations_.at(*set), by_default ? keys.front() : *set,
+                std::move(message), std::move(hint));
 }
 
 }  // namespace roformer

@@ -9,13 +9,13 @@
 namespace roformer {
 
 enum class DumpStyle {
-  commented,  // help, unit, what is allowed and the default above each key
+  commented,  // help, unit, allowed values and the default above each key
   compact,    // keys and values, for the folder of a run
 };
 
 // YAML that load_settings reads back to the same settings, wherever the file lies: paths are
-// absolute. Left out are keys at their default that have no say here: options of schemes that are
-// not chosen and keys of other tasks.
+// absolute. It leaves out options of schemes that are not chosen and keys of other tasks where they
+// have their default.
 std::string dump(const Settings& settings, DumpStyle style = DumpStyle::commented);
 
 // The same keys as nested JSON objects, numbers as numbers.

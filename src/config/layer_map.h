@@ -1,4 +1,4 @@
-// What is said layer by layer: `{0-2: rope, 3: none}`. A key is a layer (from 0), a range `0-2`, a
+// A value for some layers each: `{0-2: rope, 3: none}`. A key is a layer (from 0), a range `0-2`, a
 // range to the end `3-last`, a range in steps `3-last/4` (3, 7, 11, ...), several of these with
 // commas in quotes, or `others`: the layers that no other key names.
 #pragma once
@@ -25,8 +25,8 @@ std::string print_layer_map(const std::vector<LayerMapEntry>& entries);
 // Whether a map with this key is such a map.
 bool is_layer_key(std::string_view key);
 
-// The entry of every layer, or -1. Throws InvalidValue where a key names a layer that is not there,
-// or one that another key names.
+// The index of each layer's entry, or -1. Throws InvalidValue where a key names a layer that the
+// model does not have, or that another key names.
 std::vector<std::int64_t> entries_of_layers(const std::vector<LayerMapEntry>& entries,
                                             std::int64_t layers);
 

@@ -1,39 +1,52 @@
 #include "config/load.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "base/checksummed_lines.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/period.h"
+#include "config/assignment.h"
+#include "config/data_settings.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "config/shorter_training.h"
-#include "config/shorthand.h"
-#include "config/stored_place.h"
+#include "config/task_facts.h"
 #include "config/yaml_file.h"
 
 namespace roformer {
+namespace fs = std::filesystem;
 namespace {
 
-// A file that describes a study is a problem.
+// A file that describes a study is a problem here.
 YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   YamlFile yaml = read_yaml_file(file, problems);
   put_in_place(file, yaml.assignments);
   if (!yaml.sections.empty()) {
     const auto& [name, section] = *yaml.sections.begin();
     const bool varies = yaml.sections.contains("matrix") || yaml.sections.contains("variants");
-    problems.add({.where = section.file.string() + ":" + std::to_string(section.line),
-                  .key = name,
-                  .message = varies ? "this file describes a study, not a single run"
-                                    : "is of a study, and this file varies nothing",
-                  .hint = varies ? "roformer study " + file.string()
-                                 : "a `matrix:` or `variants:` makes it a study; without `" + name +
-                                       ":` it is a single run"});
+    problems.add(section.file.string() + ":" + std::to_string(section.line), name,
+                 varies ? "this file describes a study, not a single run"
+                        : "is of a study, and this file varies nothing",
+                 varies ? "roformer study " + file.string()
+                        : "a `matrix:` or `variants:` makes it a study; without `" + name +
+                              ":` it is a single run");
   }
   return yaml;
+}
+
+// nullptr where nothing sets the key.
+Assignment* last_of(std::vector<Assignment>& assignments, const char* key) {
+  const auto found =
+      std::ranges::find(assignments.rbegin(), assignments.rend(), key, &Assignment::key);
+  return found == assignments.rend() ? nullptr : &*found;
 }
 
 // The schema's key that an assignment means under these settings; nullptr for none.
@@ -62,10 +75,8 @@ TaskKind task_of(const std::vector<Assignment>& assignments) {
 }  // namespace
 
 void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& source_keys) {
-  const auto from =
-      std::find_if(assignments.rbegin(), assignments.rend(),
-                   [](const Assignment& assignment) { return assignment.key == "model.from"; });
-  if (!source_keys || from == assignments.rend() || from->text.empty()) return;
+  const Assignment* const from = last_of(assignments, "model.from");
+  if (!source_keys || from == nullptr || from->text.empty()) return;
   const TaskKind task = task_of(assignments);
   std::vector<Assignment> all;
   for (Override& key : source_keys((from->folder / from->text).lexically_normal())) {
@@ -96,7 +107,7 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
 
 namespace {
 
-// A key that another one leaves without a meaning.
+// A key that has no effect beside another one.
 struct IdleKey {
   std::string_view key;
   bool (*is_idle)(const Settings&);
@@ -177,6 +188,166 @@ Settings default_settings(const std::vector<Override>& overrides) {
       resolve(expand_shorthands(to_assignments(overrides), problems), problems, problems);
   problems.throw_if_any();
   return settings;
+}
+
+namespace {
+
+constexpr std::int64_t kSmokeSteps = 2;
+
+bool is_flag(const Assignment& assignment) {
+  return assignment.where == "--" + assignment.key;
+}
+
+// Nothing for a text that is no period, which is reported where it is applied.
+std::optional<Period> period_of(const Assignment& assignment) {
+  try {
+    return parse_period(assignment.text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool fits(const Period& warmup, const Period& steps) {
+  if (warmup.unit == steps.unit) return warmup.amount <= steps.amount;
+  return warmup.unit != Period::Unit::minutes && steps.unit != Period::Unit::minutes;
+}
+
+}  // namespace
+
+std::string shorten_warmup(std::vector<Assignment>& assignments) {
+  const Assignment* const last_steps = last_of(assignments, "training.steps");
+  const Assignment* const last_warmup = last_of(assignments, "training.warmup");
+  if (last_steps == nullptr || last_warmup == nullptr) return "";
+  if (!is_flag(*last_steps) || is_flag(*last_warmup)) return "";
+  const std::optional<Period> steps = period_of(*last_steps), warmup = period_of(*last_warmup);
+  if (!steps || !warmup || steps->is_zero() || warmup->is_zero()) return "";
+  if (fits(*warmup, *steps)) return "";
+  Period shorter{steps->amount / 10, steps->unit};
+  if (shorter.unit == Period::Unit::steps || shorter.unit == Period::Unit::tokens) {
+    shorter.amount = std::ceil(shorter.amount);
+  }
+  const std::string text = to_string(shorter);
+  std::string notice =
+      fmt::format("training.warmup is {}, a tenth of --training.steps {}: {} ({}) does not fit",
+                  text, last_steps->text, last_warmup->text, last_warmup->where);
+  assignments.push_back(
+      {.key = "training.warmup", .text = text, .where = last_steps->where, .folder = {}});
+  return notice;
+}
+
+std::vector<Override> smoke_flags(const Settings& settings) {
+  std::vector<Override> flags{{"run", settings.run + "-smoke"},
+                              {"training.log_every", "1"},
+                              {"training.validate_every", "0"},
+                              {"training.save_every", "0"},
+                              {"training.patience", "0"}};
+  if (settings.stages.empty()) {
+    flags.push_back({"training.steps", std::to_string(kSmokeSteps)});
+  } else {
+    std::vector<StageSettings> stages = settings.stages;
+    for (StageSettings& stage : stages) {
+      stage.steps = std::min(stage.steps, kSmokeSteps);
+      stage.warmup = std::min(stage.warmup, stage.steps);
+    }
+    flags.push_back({"stages", print_stages(stages)});
+  }
+  if (!settings.training.warmup.is_zero()) flags.push_back({"training.warmup", "1"});
+  const TaskFacts& facts = task_facts(settings.task);
+  constexpr std::int64_t kRows = 8;
+  const auto at_most = [&](const char* key, std::int64_t now, std::int64_t most) {
+    if (now == 0 || now > most) flags.push_back({key, std::to_string(most)});
+  };
+  if (facts.data == TaskData::prepared_text) {
+    at_most("data.validation_tokens", settings.data.validation_tokens,
+            kRows * settings.data.length);
+  }
+  if (facts.has_decoder) at_most("decoding.sentences", settings.decoding.sentences, kRows);
+  if (facts.data == TaskData::generated) {
+    at_most("probe.examples", settings.probe.examples, kRows);
+  }
+  return flags;
+}
+
+namespace {
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// The folder of the run that stored the file; nothing for a file that no run stored.
+std::optional<fs::path> run_of(const fs::path& file) {
+  if (file.filename() != "config.yaml") return std::nullopt;
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  if (folder.parent_path().filename() == "checkpoints") return folder.parent_path().parent_path();
+  const bool stored = is_there(folder / "run.json") || is_there(folder / "checkpoints") ||
+                      begins_with_seal(read_file(file, kLargestDescription));
+  return stored ? std::optional(folder) : std::nullopt;
+}
+
+// Folders that were copied, from where to where.
+class Move {
+ public:
+  Move(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {
+    while (from_.has_relative_path() && to_.has_relative_path() &&
+           from_.filename() == to_.filename()) {
+      from_ = from_.parent_path();
+      to_ = to_.parent_path();
+    }
+  }
+
+  fs::path of(const fs::path& path) const {
+    if (!path.is_absolute()) return path;
+    const fs::path inside = path.lexically_relative(from_);
+    if (inside.empty() || *inside.begin() == "..") return path;
+    fs::path moved = (to_ / inside).lexically_normal();
+    return is_there(moved) ? moved : path;
+  }
+
+ private:
+  fs::path from_, to_;
+};
+
+void move_paths(const Move& move, Assignment& assignment) {
+  const Key* const key = find_key(assignment.key);
+  if (key == nullptr || assignment.text.empty()) return;
+  if (key->type == KeyType::path) {
+    assignment.text = move.of(assignment.text).string();
+    return;
+  }
+  try {
+    if (key->name == "stages") {
+      std::vector<StageSettings> stages = parse_stages(assignment.text, assignment.folder);
+      for (StageSettings& stage : stages) {
+        if (!stage.directory.empty()) stage.directory = move.of(stage.directory);
+      }
+      assignment.text = print_stages(stages);
+    } else if (key->name == "data.sources") {
+      std::vector<DataSource> sources = parse_sources(assignment.text, assignment.folder);
+      for (DataSource& source : sources) source.directory = move.of(source.directory);
+      assignment.text = print_sources(sources);
+    }
+  } catch (const InvalidValue&) {
+    // Reported where the assignment is applied.
+  }
+}
+
+}  // namespace
+
+void put_in_place(const fs::path& file, std::vector<Assignment>& assignments) {
+  Assignment* const runs = last_of(assignments, "runs");
+  Assignment* const run = last_of(assignments, "run");
+  if (runs == nullptr || run == nullptr || run->text.empty()) return;
+  const fs::path made = fs::path(runs->text) / run->text;
+  const std::optional<fs::path> found = run_of(file);
+  std::error_code error;
+  if (!found || !made.is_absolute() || fs::equivalent(made, *found, error)) return;
+  const Move move(made.lexically_normal(), *found);
+  for (Assignment& assignment : assignments) {
+    if (&assignment != runs && &assignment != run) move_paths(move, assignment);
+  }
+  runs->text = found->parent_path().string();
+  run->text = found->filename().string();
 }
 
 }  // namespace roformer

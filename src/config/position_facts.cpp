@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "config/schemes/definition.h"
+#include "config/settings.h"
 
 namespace roformer {
-
 std::span<const PositionFacts> position_facts() {
   static const auto facts = [] {
     std::vector<PositionFacts> all;
@@ -74,6 +74,22 @@ void fit_to(PositionSettings& position, const SchemeUse& use) {
 void keep_training_length(PositionSettings& position, std::int64_t length) {
   const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
   if (scheme && scheme->keep_training_length) scheme->keep_training_length(position, length);
+}
+
+std::vector<std::string> position_remarks(const Settings& settings) {
+  std::int64_t length = settings.data.length;
+  for (const StageSettings& stage : settings.stages)
+    length = std::max(length, stage.length.value_or(0));
+  std::vector<std::string> remarks;
+  for (const SchemePart& part : scheme_parts(settings.position, settings.model.layers)) {
+    const SchemeDefinition* const scheme = find_scheme_definition(part.position.scheme);
+    if (scheme == nullptr || scheme->remark == nullptr) continue;
+    std::string remark = scheme->remark(part.position, length);
+    if (!remark.empty() && std::ranges::count(remarks, remark) == 0) {
+      remarks.push_back(std::move(remark));
+    }
+  }
+  return remarks;
 }
 
 }  // namespace roformer

@@ -17,12 +17,13 @@ class PositionSettings : public OptionStructs {
   explicit PositionSettings(std::string name) : scheme(std::move(name)) {}
 
   std::string scheme = "rope";
-  // A translator's: the scheme of its decoder, where it is another one, and which scheme's rotations
-  // take part in its attention to the source.
+  // A translator's: the scheme of its decoder, where it is another one, and which scheme's
+  // rotations take part in its attention to the source.
   std::string decoder = "same";
   std::string cross = "none";
 
-  // The same options under the scheme of a translator's decoder, and of its attention to the source.
+  // The same options under the scheme of a translator's decoder, and of its attention to the
+  // source.
   PositionSettings of_decoder() const { return with_scheme(decoder == "same" ? scheme : decoder); }
   PositionSettings of_cross() const { return with_scheme(cross); }
 

@@ -4,10 +4,87 @@
 #include <iterator>
 #include <map>
 
+#include "config/position_facts.h"
+#include "config/schemes/definition.h"
+#include "config/schemes/options.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 
 namespace roformer {
 namespace {
+
+std::vector<std::string> decoder_names() {
+  std::vector<std::string> names{"same"};
+  for (std::string& name : position_names()) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> cross_names() {
+  std::vector<std::string> names{"none"};
+  for (const PositionFacts& facts : position_facts()) {
+    if (facts.cross_attention) names.emplace_back(facts.name);
+  }
+  return names;
+}
+
+Choice task_choice() {
+  std::vector<std::string> names;
+  for (const TaskFacts& facts : all_task_facts()) names.emplace_back(facts.name);
+  return {.words = std::move(names),
+          .set = [](Settings& settings,
+                    std::size_t index) { settings.task = static_cast<TaskKind>(index); },
+          .get = [](const Settings& settings) { return static_cast<std::size_t>(settings.task); }};
+}
+
+// What is run, where and on what.
+std::vector<Key> general_keys() {
+  return {
+      make_key("task", task_choice(),
+                   {.help = "what is trained: mlm predicts masked tokens (BERT), causal_lm "
+                            "the next token, glue classifies sentences, translation is an "
+                            "encoder-decoder, matching finds the closer of two texts, probe and "
+                            "masked_probe answer questions that are made on the fly"}),
+      ROFORMER_KEY(run, {.help = "name of the run, a folder under `runs`; default: the name of "
+                                 "the configuration file"}),
+      ROFORMER_KEY(runs, {.help = "folder that holds the runs", .decides = Decides::nothing}),
+      ROFORMER_KEY(seed, {.help = "decides initial weights, order of the data, masks and dropout"}),
+      ROFORMER_KEY(device,
+                   {.help = "auto takes a GPU where there is one", .decides = Decides::nothing}),
+      ROFORMER_KEY(threads, {.unit = "threads",
+                             .range = between(0, 4096),
+                             .help = "threads for the computation; 0: all cores, or as many as the "
+                                     "container's quota gives. Other numbers of threads round "
+                                     "sums differently",
+                             .decides = Decides::nothing}),
+  };
+}
+
+// The choice of the schemes and, in a section each, their options.
+std::vector<Key> position_keys() {
+  std::vector<Key> keys{
+      ROFORMER_KEY(position.scheme, {.help = "how the model knows the order of the tokens; "
+                                             "`roformer positions list` explains each",
+                                     .words = position_names()}),
+      ROFORMER_KEY(position.decoder,
+                   {.help = "the scheme of a translator's decoder; same: position.scheme",
+                    .words = decoder_names(),
+                    .tasks = {TaskKind::translation}}),
+      ROFORMER_KEY(position.cross,
+                   {.help = "whose rotations the attention to the source uses (RoFormer leaves it "
+                            "unrotated; rope: target and source positions count from their own "
+                            "beginnings)",
+                    .words = cross_names(),
+                    .tasks = {TaskKind::translation}}),
+  };
+  for (const SchemeDefinition& scheme : scheme_definitions()) {
+    if (!scheme.options) continue;
+    std::vector<Key> options = scheme.options(
+        {.name = "position." + std::string(scheme.facts.name), .position = &Settings::position});
+    keys.insert(keys.end(), std::make_move_iterator(options.begin()),
+                std::make_move_iterator(options.end()));
+  }
+  return keys;
+}
 
 std::vector<Key> all_keys() {
   std::vector<Key> keys;

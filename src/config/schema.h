@@ -1,6 +1,5 @@
 // The one table of options. Every member of Settings is one row: key, type, unit, default, help and
-// check. Reading YAML and flags, help texts, dump, diff and JSON all come from it, so that none of
-// them can say something else than the others.
+// check. YAML, flags, help texts, dumps, differences and JSON all come from it, so that they agree.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +16,13 @@ namespace roformer {
 
 enum class KeyType { integer, number, boolean, text, path, period, word, list };
 
-// What a key's value decides, and so where it may differ.
+// How far a key's value reaches.
 enum class Decides {
-  run,      // what is trained: the same in a run that is continued, and in runs that are compared
-  figures,  // what is learned from now on or how it is measured: a continued run may change it,
-            // runs that are compared may not differ in it
-  nothing,  // of either: where things lie (data are compared by their fingerprints), how fast it
-            // goes, how much of it is shown and kept, how a trained model decodes
+  run,      // the model and its data: the same in a continued run, and in runs that are compared
+  figures,  // later steps, or how they are measured: a continued run may change it, runs that are
+            // compared may not differ in it
+  nothing,  // neither: places of files (data are compared by their fingerprints), speed, what is
+            // shown and kept, how a trained model decodes
 };
 
 struct Key {
@@ -61,10 +60,8 @@ const Key* find_key(std::string_view name);
 std::vector<std::string> diff(const Settings& left, const Settings& right);
 
 // The schema's parts, one file a section, put together by schema().
-std::vector<Key> general_keys();
 std::vector<Key> data_keys();
 std::vector<Key> model_keys();
-std::vector<Key> position_keys();
 std::vector<Key> training_keys();
 
 }  // namespace roformer

@@ -43,7 +43,7 @@ Text trimmed(Text text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-// "[A, B]" by parse(A), parse(B); `wanted` says of what else it is.
+// Reads "[A, B]" by parse(A) and parse(B); `wanted` is the complaint about other texts.
 template <class Parse>
 auto parse_list(Text text, const char* wanted, Parse parse) {
   std::vector<decltype(parse(text))> values;
@@ -66,7 +66,7 @@ std::string print_list(const std::vector<Value>& values, Print print) {
   return "[" + text + "]";
 }
 
-// Of a row with a list of numbers, each as parse(text, range) reads it.
+// The row of a list of numbers, each read by parse(text, range).
 template <class Value, class Parse, class Print>
 Key list_key(std::string name, Member<std::vector<Value>> member, RowText row, const char* wanted,
              Parse parse, Print print) {

@@ -15,7 +15,7 @@
 
 namespace roformer {
 
-// What a row says beside the member that it binds.
+// A row without the member that it binds.
 struct RowText {
   std::string unit;
   Range range;

@@ -8,8 +8,8 @@
 namespace roformer {
 namespace {
 
-// What other programs and papers call a key (by its last part) or a value; of the schemes their own
-// facts say it.
+// Other programs' and papers' names of keys (their last part) and values. Those of schemes are among
+// their facts.
 struct Synonym {
   std::string_view word;
   std::string_view meant;
@@ -77,7 +77,7 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
 
-// What stands before the last part: "training." of `training.steps`.
+// All but the last part: "training." of `training.steps`.
 std::string_view section(std::string_view name) {
   return name.substr(0, name.rfind('.') + 1);
 }
@@ -87,7 +87,7 @@ std::size_t shared_beginning(std::string_view left, std::string_view right) {
   return static_cast<std::size_t>(end - left.begin());
 }
 
-// What the word means in this program; "" for no synonym.
+// This program's word for a synonym; "" for other words.
 std::string_view meaning_of(std::string_view word) {
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.word == word) return synonym.meant;
@@ -100,7 +100,7 @@ std::string_view meaning_of(std::string_view word) {
   return "";
 }
 
-// A known word as it is given back and as it is compared.
+// A known word, and the form in which it is compared.
 struct Candidate {
   const std::string* word;
   std::string form;

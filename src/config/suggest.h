@@ -1,4 +1,4 @@
-// "Did you mean ...": the known word that a misspelt or foreign one stands for.
+// "Did you mean ...": the known word that is meant by a misspelt one, or by another program's.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@ namespace roformer {
 // Insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
 int edit_distance(std::string_view left, std::string_view right);
 
-// The word of `known` that is meant, or "" when none is near. In this order: the same but for
-// capitals and hyphens (`ROPE`); what other programs call it (`--lr`, `gpu`, `rotary`); the
-// beginning of a key (`training.keep` finds `training.keep_last`); the nearest in letters, of which
-// at most a third may differ, of whole words; the last part of a dotted key (`steps` finds
-// `training.steps`), one of the same section before others; the nearest in letters of last parts.
-// Of two equally near ones it is the one that begins alike for longer.
+// The word of `known` that is meant, or "" when none is near. Tried in this order: the same word
+// but for capitals and hyphens (`ROPE`); other programs' names (`--lr`, `gpu`, `rotary`); the
+// beginning of a key (`training.keep` finds `training.keep_last`); the nearest word, in which at
+// most a third of the letters differ; the last part of a dotted key (`steps` finds
+// `training.steps`), in the same section first; the nearest last part. A tie goes to the word with
+// the longer common beginning.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
 // "did you mean X", or "" without a near word.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
-// "got WORD", with the suggestion behind it.
+// "got WORD", followed by the suggestion.
 std::string got_word(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace roformer

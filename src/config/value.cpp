@@ -13,7 +13,7 @@
 namespace roformer {
 namespace {
 
-// Not 010, which some readers of YAML take for eight.
+// 010 is eight for some readers of YAML.
 bool has_leading_zero(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';

@@ -1,6 +1,6 @@
-// Values as a user writes them: text to a typed value and back, each with the words for what is
-// allowed. A text that is not a value of its type is refused with InvalidValue, which the loader
-// turns into a problem with its location.
+// Values as a user writes them: text to a typed value and back. A text that is not a value of its
+// type is refused with InvalidValue, which says what is allowed and which the loader turns into a
+// problem with its location.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct InvalidValue : std::runtime_error {
   std::string hint;
 };
 
-// The only readers of numbers, of configurations, studies and recipes alike. A leading zero (010)
-// is refused: it is eight to one reader of YAML and ten to the next. Also 50k, 1M and 2G:
-// thousands, millions and thousand millions, as in a period.
+// The only readers of numbers in configurations, studies and recipes. Integers may end in k, M or
+// G: thousands, millions and thousand millions. A leading zero (010) is refused, since some readers
+// of YAML take 010 for eight.
 std::int64_t parse_integer(std::string_view text, const Range& range);
 std::uint64_t parse_seed(std::string_view text);
 double parse_number(std::string_view text, const Range& range);
@@ -33,8 +33,8 @@ std::size_t parse_word(std::string_view text, const std::vector<std::string>& wo
 
 // The shortest decimal that reads back to the same double: "0.001", "1e-08".
 std::string print_number(double value);
-// In YAML's double quotes, as the same text is read again. What base/printable.h would not show is
-// escaped, since a stranger's configuration is looked at before it is used.
+// The text in YAML's double quotes. Characters that base/printable.h would not show are escaped,
+// since people look at a stranger's configuration before they use it.
 std::string yaml_quoted(std::string_view text);
 // An absolute path in YAML's quotes, for lists that are text.
 std::string quoted_path(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// The texts of the enumerations of settings.h; those of a scheme's options stand in its header.
+// The texts of the enumerations of settings.h. Those of a scheme's options are in its header.
 #pragma once
 
 #include "config/settings.h"

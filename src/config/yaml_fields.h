@@ -48,6 +48,9 @@ class YamlNode {
   YamlNode(YAML::Node value, const YAML::Mark& mark)
       : value_(std::move(value)), mark_(mark), there_(true) {}
 
+  YamlNode(const YamlNode&) = default;
+  YamlNode& operator=(const YamlNode&) = delete;  // would change the tree (YAML::Node's)
+
   const YAML::Node& value() const { return value_; }
   const YAML::Mark& mark() const { return mark_; }
   bool is_there() const { return there_; }
@@ -120,6 +123,9 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   void report(const YamlNode& node, const std::string& field, const std::string& message,
               const std::string& hint) const;
   void report_missing(const std::string& field) const { report(map(), field, "is missing", ""); }
+  YamlFields of_map(const YamlNode& map, const std::string& path) const {
+    return {map, path, file_};
+  }
   static std::string message_of(const YamlNode& node, const std::string& wanted) {
     return "got " + node.describe() + ", wanted " + wanted;
   }

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "config/assignment.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 #include "config/suggest.h"
 #include "config/yaml_text.h"
 
@@ -142,10 +142,7 @@ class Flattener {
 
   void problem(const std::string& name, const YamlEntry& entry, std::string message,
                std::string hint) {
-    problems_.add({.where = entry.where,
-                   .key = name,
-                   .message = std::move(message),
-                   .hint = std::move(hint)});
+    problems_.add(entry.where, name, std::move(message), std::move(hint));
   }
 
   void refuse(const std::string& name, const YamlEntry& entry, const std::string& wanted) {
@@ -170,10 +167,8 @@ class Reader {
     if (root.IsNull()) {
       // A file of comments means the defaults; one of no bytes was cut short.
       if (std::error_code error; std::filesystem::file_size(path, error) == 0) {
-        problems_.add({.where = path.string(),
-                       .key = "",
-                       .message = "the file is empty",
-                       .hint = "`roformer config keys` lists what it may say"});
+        problems_.add(path.string(), "", "the file is empty",
+                      "`roformer config keys` lists what it may say");
       }
       return;
     }
@@ -187,10 +182,9 @@ class Reader {
       return;
     }
     if (root["files"] && !is_assignable("files")) {
-      problems_.add({.where = location_of(path, root["files"]),
-                     .key = "files",
-                     .message = "this file is a recipe of data, not a configuration",
-                     .hint = "roformer data prepare " + path.string() + " --output FOLDER"});
+      problems_.add(location_of(path, root["files"]), "files",
+                    "this file is a recipe of data, not a configuration",
+                    "roformer data prepare " + path.string() + " --output FOLDER");
       return;
     }
     std::vector<YamlEntry> settings;
@@ -201,7 +195,7 @@ class Reader {
         settings.push_back(entry);
       }
     }
-    // After the file that is extended, wherever in this one `extends` stands.
+    // After the extended file, wherever in this one `extends` is.
     for (const std::string& name : kStudySections) {
       if (const YAML::Node node = root[name]) {
         result.sections[name] = {.file = path, .line = node.Mark().line + 1, .node = node};
@@ -218,10 +212,7 @@ class Reader {
 
   void extend(const std::filesystem::path& path, const YamlEntry& entry, YamlFile& result) {
     const auto problem = [&](std::string message, std::string hint) {
-      problems_.add({.where = entry.where,
-                     .key = "extends",
-                     .message = std::move(message),
-                     .hint = std::move(hint)});
+      problems_.add(entry.where, "extends", std::move(message), std::move(hint));
     };
     if (!entry.value.IsScalar() || entry.value.Scalar().empty()) {
       problem("got " + describe(entry.value) + ", wanted the path of a file", "");

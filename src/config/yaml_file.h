@@ -16,8 +16,8 @@ namespace roformer {
 
 struct YamlFile {
   std::vector<Assignment> assignments;  // of the files that it extends first
-  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`, `tune`), with the file that they
-  // stand in. A file's own section replaces that of the file it extends.
+  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`, `tune`), with the file that
+  // they stand in. A file's own section replaces that of the file it extends.
   struct Section {
     std::filesystem::path file;
     int line = 0;

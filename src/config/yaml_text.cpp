@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kDeepest = 50;
 
-// Walks all nodes as whoever reads them will: an alias counts as what it stands for. A text without
-// aliases has fewer nodes and letters than this lets through; ten lists of ten aliases to the one
-// before would be ten thousand million.
+// Walks all nodes as their readers will, each alias as the value that it repeats. A text without
+// aliases always passes; ten lists, each of ten aliases to the one before, would be ten thousand
+// million values.
 class AliasBound {
  public:
   explicit AliasBound(std::size_t letters) : left_(kFree + kTimes * letters) {}
@@ -67,9 +67,9 @@ void refuse_repeated_keys(const YAML::Node& node) {
 YAML::Node parse_document(const std::string& text) {
   const std::vector<YAML::Node> documents = YAML::LoadAll(text);
   for (std::size_t i = 1; i < documents.size(); ++i) {
-    if (documents[i].IsNull()) continue;  // nothing stands there
+    if (documents[i].IsNull()) continue;  // an empty document
     throw YAML::Exception(documents[i].Mark(),
-                          "a second document stands behind `---`, and one is read");
+                          "a second document follows after `---`, and one is read");
   }
   YAML::Node document = documents.empty() ? YAML::Node() : documents.front();
   AliasBound(text.size()).visit(document);

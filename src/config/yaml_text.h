@@ -8,13 +8,13 @@
 
 namespace roformer {
 
-// The one document of a file, the only door to YAML for whatever is read of it. Throws
-// YAML::Exception for a text that is none, or several (what stands behind `---` would be dropped),
-// and for one whose aliases stand for far more than is written there: whoever walks the nodes needs
-// no bound for them.
+// Parses the one document of a file; all YAML is read through this function. Throws YAML::Exception
+// for a text that is no YAML, for several documents (those after `---` would be dropped), and for
+// aliases that expand to far more than is written there, so that nobody who walks the nodes needs a
+// bound.
 YAML::Node parse_document(const std::string& text);
 
-// What reads a map says of the key `<<`, which is not merged.
+// Messages about the key `<<`, which is not merged.
 inline constexpr const char* kMergeKey = "<<";
 inline constexpr const char* kNoMerging = "merge keys are not read here";
 inline constexpr const char* kInsteadOfMerging =

@@ -64,7 +64,7 @@ PairVocabulary read_vocabulary(const YamlFields& fields) {
   return vocabulary;
 }
 
-void read_corpus(const YamlFields& fields, ParallelCorpus& corpus) {
+void read_pairs(const YamlFields& fields, ParallelCorpus& corpus) {
   for (const char* const key : {"languages", "train"}) fields.require(key);
   if (fields.has("languages")) {
     const std::vector<std::string> names = fields.texts("languages");
@@ -93,7 +93,7 @@ void read_corpus(const YamlFields& fields, ParallelCorpus& corpus) {
 }
 
 // Of all its sets, references included.
-std::vector<fs::path> files_of(const ParallelCorpus& corpus) {
+std::vector<fs::path> raw_files_of(const ParallelCorpus& corpus) {
   std::vector<fs::path> files;
   const auto collect = [&](const PairSource& source) {
     for (const fs::path& file : source.files()) files.push_back(file);
@@ -118,12 +118,12 @@ ParallelRecipe read_parallel_recipe(const fs::path& path) {
   ParallelRecipe recipe;
   read_recipe_fields(path, [&](const YamlFields& fields) {
     read_origin(fields, recipe);
-    read_corpus(fields, recipe.corpus);
+    read_pairs(fields, recipe.corpus);
     fields.in("vocabulary", [&](const YamlFields& vocabulary) {
       recipe.vocabulary = read_vocabulary(vocabulary);
     });
   });
-  require_raw_files(path, recipe.fetch, files_of(recipe.corpus));
+  require_raw_files(path, recipe.fetch, raw_files_of(recipe.corpus));
   return recipe;
 }
 

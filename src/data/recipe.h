@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// What every recipe says of its corpus.
+// The keys that recipes of every kind have.
 struct RecipeOrigin {
   std::string name;
   std::string description;

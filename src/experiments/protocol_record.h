@@ -1,9 +1,10 @@
-// What the record of a protocol (study.version) holds beside that of any study, so that rows of
-// several records can stand in one table, or it can be said why they must not: the recipe that all
-// rows share, and of each run its scheme with the options that it does not leave at their defaults.
+// The further contents of a protocol's record (study.version), by which rows of several records are
+// put in one table or refused with a reason: the recipe that all rows share, and each run's scheme
+// with the options that are not at their defaults.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -35,13 +36,22 @@ struct ProtocolRecord {
   std::vector<std::int64_t> lengths;  // that were measured
   KeyTexts recipe;
   std::vector<Run> runs;
-  std::vector<RunResult> trials;  // of its tuning; their values stand in their names alone
+  std::vector<RunResult> trials;  // of its tuning; only their names tell their values
 };
 
-// Throws Error (failure) for what is no record of a protocol. `document` as read_record gives
-// it.
+// `document` is a result of read_record. Throws Error (failure) where it is no record of a
+// protocol.
 ProtocolRecord read_protocol_record(const nlohmann::json& document,
                                     const std::filesystem::path& file);
 bool is_protocol_record(const nlohmann::json& document);
+
+// Trials of a study's tuning that a record of its protocol has (tune.record), by their names: a
+// seed that is added to a published row uses the choice that was made for it.
+using RecordedTrials = std::map<std::string, RunResult>;
+
+// The trials that finished or diverged and have the study's version, recipe, data and options of
+// the scheme. Empty without tune.record; logs the reason for trials that are not taken. Throws
+// Error (failure) for a file that is no record of a protocol.
+RecordedTrials recorded_trials(const StudySettings& study);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// What a run of a protocol comes from, as keys with their values: the recipe that all rows share,
-// and of each row the options of its scheme. Figures compare where both agree.
+// The keys that decide a protocol's results: the recipe that all rows share, and the options of
+// each row's scheme. Figures are compared where both agree.
 #pragma once
 
 #include <map>
@@ -14,15 +14,14 @@ namespace roformer {
 // Keys with their values.
 using KeyTexts = std::map<std::string, std::string>;
 
-// What every run of the study has, but for what its rows differ in.
+// The keys that all runs of the study share.
 KeyTexts recipe_of(const StudySettings& study);
 
-// The options of the settings' scheme, or of those that it puts together, that are not at their
-// defaults.
+// The options of the settings' scheme, or of its parts, that are not at their defaults.
 KeyTexts options_of(const Settings& settings);
 
-// Key by key, in words for people; "" for none. What only one side has, because the other's program
-// was older, is at its default there.
+// The differing keys in words for people; "" for none. A key that one side lacks, because its
+// program was older, has its default there.
 std::string key_differences(const KeyTexts& own, const KeyTexts& wanted);
 // The same for the data (run_result.h).
 std::string data_differences_text(const nlohmann::json& own, const nlohmann::json& wanted);

@@ -1,6 +1,6 @@
-// What stands beside a table that is published: one file that says which study made it, from which
-// settings, by which program on which machine, what every run came to, and the tables and charts
-// themselves. They are rendered from it without the study's file and without its runs.
+// The record beside a published table: one file with the study, its settings, the program and the
+// machine, the results of every run, and the tables and charts themselves, which are rendered from
+// it without the study's file and its runs.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace roformer {
 
-// XXH3, as 16 hexadecimal digits, of every run's name and settings. Where folders lie does not
-// count: a study that was only moved has the same.
+// XXH3, as 16 hexadecimal digits, of every run's name and settings, without the places of folders:
+// a study that was only moved has the same.
 std::string settings_fingerprint(const StudySettings& study);
 
 // `study_file` is the path that the study was loaded from; the record names it from the root of
@@ -26,8 +26,7 @@ void write_study_record(const std::filesystem::path& record,
                         const std::filesystem::path& study_file, const StudySettings& study,
                         const StudyResults& results, const Origin& origin);
 
-// The same of tables that no study made: `made` says how they were, and stands in the record as it
-// is.
+// The record of tables that no study made. `made`, how they were made, is copied into it.
 struct NamedTable {
   std::string name;
   Table table;
@@ -36,8 +35,8 @@ void write_table_record(const std::filesystem::path& record, const std::filesyst
                         const std::vector<NamedTable>& tables, const nlohmann::ordered_json& made,
                         const Origin& origin);
 
-// Before a study is run for it: throws Error where the file cannot be written, and (usage) where it
-// is there and no record, which alone is replaced.
+// Before a study is run for it: throws Error where the file cannot be written, and Error (usage)
+// where the file exists and is no record. Only records are replaced.
 void require_record_output(const std::filesystem::path& record);
 
 // A record as it was written. Throws Error (failure) for a file that is damaged, was edited (a

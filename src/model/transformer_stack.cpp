@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "tensor/aten.h"
 #include "tensor/finite_check.h"
 #include "tensor/gradient.h"

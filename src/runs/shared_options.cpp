@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "config/assignment.h"
 #include "config/layer_map.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 #include "config/value.h"
 
 namespace roformer {

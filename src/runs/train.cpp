@@ -16,7 +16,7 @@
 #include "base/origin.h"
 #include "base/progress.h"
 #include "config/dump.h"
-#include "config/position_remarks.h"
+#include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "config/data_settings.h"
+#include "config/data_lists.h"
 #include "config/training_settings.h"
 #include "data/prefetcher.h"
 #include "training/distributed/processes.h"

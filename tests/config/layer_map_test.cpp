@@ -2,7 +2,7 @@
 #include "config/layer_map.h"
 
 #include "catch.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/position_facts.h"

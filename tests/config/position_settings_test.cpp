@@ -4,7 +4,6 @@
 #include "config/dump.h"
 #include "config/load.h"
 #include "config/position_facts.h"
-#include "config/position_remarks.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rerope.h"

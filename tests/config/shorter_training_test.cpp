@@ -1,5 +1,4 @@
 // Trainings that flags make shorter than their file has them.
-#include "config/shorter_training.h"
 
 #include <algorithm>
 

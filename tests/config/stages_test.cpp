@@ -1,4 +1,4 @@
-#include "config/data_settings.h"
+#include "config/data_lists.h"
 
 #include "catch.h"
 #include "config/dump.h"

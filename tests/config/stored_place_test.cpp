@@ -1,5 +1,4 @@
 // Where a run lies that was copied or moved, and its data.
-#include "config/stored_place.h"
 
 #include "base/checksums.h"
 #include "catch.h"

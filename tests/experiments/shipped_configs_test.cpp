@@ -1,7 +1,6 @@
 // The files of configs/: each loads, and the ones with a promise keep it.
 #include "catch.h"
 #include "config/load.h"
-#include "config/shorter_training.h"
 #include "experiments/declaration/study_settings.h"
 
 using namespace roformer;

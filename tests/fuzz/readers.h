@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
 #include "fuzz/reader.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/schemes/layers.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/attention_layers.h"
-#include "config/contradictions.h"
+#include "config/attention_settings.h"
+#include "config/check.h"
 #include "config/position_facts.h"
 #include "config/settings.h"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 #include "config/task_facts.h"

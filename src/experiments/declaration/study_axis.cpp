@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/hexadecimal.h"
+#include "config/assignment.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 
 namespace roformer {
 namespace {
@@ -37,10 +37,10 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-// The axis's value that a flag means: of the same name, and beginning with what the flag sets. Two
-// files may have formulas of one name.
+// The axis's value that a flag means: it has the same name, and its keys begin with those of the flag
+// (two files may have formulas of one name).
 const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) {
-  // A formula by what the file calls it.
+  // The flag names a formula as the file does.
   const bool named = axis.key == "position" && find_position_facts(flag.label) == nullptr &&
                      flag.assignments.size() == 1 && flag.assignments.front().text == flag.label;
   for (const MatrixValue& value : axis.values) {
@@ -58,7 +58,7 @@ const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) 
   return nullptr;
 }
 
-// The label as far as it can be in a folder's name, which never begins as a flag does.
+// The label with the characters that a folder's name may have. It never begins like a flag.
 std::string readable_part(const MatrixAxis& axis, const std::string& label) {
   const bool plain = axis.key == "position" || axis.key == "variant";
   std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
@@ -70,7 +70,7 @@ std::string readable_part(const MatrixAxis& axis, const std::string& label) {
   return text.starts_with('-') ? "_" + text : text;
 }
 
-// The values that a flag names beside those that the axis has.
+// Adds the values that a flag names to those that the axis has.
 void widen(MatrixAxis& axis, MatrixAxis flag) {
   for (MatrixValue& value : flag.values) {
     axis.asked.push_back(value.label);
@@ -78,8 +78,8 @@ void widen(MatrixAxis& axis, MatrixAxis flag) {
   }
 }
 
-// The values that flags name instead of those that the axis has in its file. One that the file has,
-// too, comes with the keys that it has there.
+// Replaces the values of the axis by those that flags name. One that the file has, too, keeps the keys
+// that it has there.
 void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   MatrixAxis named = flags.front();
   named.values.clear();
@@ -92,7 +92,7 @@ void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   axis = std::move(named);
 }
 
-// Where runs are put is one place.
+// `runs` is one folder, whose name may have commas.
 std::vector<std::string> values_of(const Assignment& flag) {
   return flag.key == "runs" ? std::vector<std::string>{flag.text} : split_at_commas(flag.text);
 }
@@ -102,7 +102,7 @@ std::string axis_of_flag(const std::string& key) {
   return is_shorthand(key) ? "position" : axis_key(key);
 }
 
-// Of a flag that is repeated the last one.
+// Keeps the last of repeated flags.
 void keep_last(std::vector<Assignment>& flags) {
   std::vector<Assignment> kept;
   for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -129,9 +129,9 @@ std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
 }
 
 std::string name_part(const MatrixAxis& axis, const std::string& label) {
-  constexpr std::size_t kMost = 60;  // of a folder's 255, with other axes and what is put behind it
+  constexpr std::size_t kMost = 60;  // of a folder's 255, which other axes and an ending share
   const std::string text = readable_part(axis, label);
-  // Formulas differ in what is left out of a name.
+  // Names of formulas may differ only in characters that are left out.
   const bool lossy = axis.key == "position" && text != label;
   if (text.size() <= kMost && !lossy) return text;
   return text.substr(0, kMost - 10) + "-" +
@@ -214,26 +214,22 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
       const auto [first, added] = seen.emplace(meaning, value.label);
       if (added) continue;
       const bool same = first->second == value.label;
-      problems.add({.where = axis.where,
-                    .key = axis.key,
-                    .message = "\"" + value.label + "\" is there twice" +
-                               (same ? "" : ", also as \"" + first->second + "\""),
-                    .hint = ""});
+      problems.add(axis.where, axis.key,
+                   "\"" + value.label + "\" is there twice" +
+                       (same ? "" : ", also as \"" + first->second + "\""));
     }
   }
 }
 
 void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
                            const std::vector<Assignment>& flags, Problems& problems) {
-  // True where the axis sets the key too, which is said once.
+  // True where the axis sets the key, too. Reported once for each axis.
   const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
     for (const MatrixValue& value : axis.values) {
       for (const Assignment& other : value.assignments) {
         if (!may_mean_the_same(given.key, other.key)) continue;
-        problems.add({.where = other.where,
-                      .key = other.key,
-                      .message = "set twice, also by " + given.where,
-                      .hint = "a key belongs to one axis of a study, and to no flag beside it"});
+        problems.add(other.where, other.key, "set twice, also by " + given.where,
+                     "a key belongs to one axis of a study, and to no flag beside it");
         return true;
       }
     }

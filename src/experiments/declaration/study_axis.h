@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// A value of an axis: what it is called and what it sets, which may be more than the axis's key.
+// A value of an axis: its name, and the keys that it sets, which may be more than the axis's own.
 struct MatrixValue {
   std::string label;
   std::vector<Assignment> assignments;
@@ -47,8 +47,7 @@ const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::str
 
 inline constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
 
-// How many combinations the axes have; beyond kMostRuns no more is counted than that it is too
-// much.
+// The number of combinations of the axes, or kMostRuns + 1 if there are more.
 std::size_t combinations_of(const std::vector<MatrixAxis>& axes);
 
 // "rope", "seed1", "learning_rate0.001": the part of a run's name that a value of the axis gives.
@@ -60,14 +59,14 @@ std::string name_part(const MatrixAxis& axis, const std::string& label);
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
                                     std::vector<MatrixAxis>& axes, Problems& problems);
 
-// Folders are known by their own names where those differ: runs/a and runs/b are a and b.
+// Shortens folders to their last names where those differ: runs/a and runs/b become a and b.
 void shorten_paths(std::vector<MatrixAxis>& axes);
 
-// The values that stand twice in an axis: two runs of one name.
+// Refuses values that an axis has twice, which would be two runs of one name.
 void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems);
 
-// A key that two axes set, or an axis and a flag that holds for all runs: the later axis would win
-// in silence, and the other one's values would be names of runs and rows only.
+// Refuses a key that two axes set, or an axis and a flag for all runs: the later one would win in
+// silence, and runs and rows would be named after values that they do not have.
 void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
                            const std::vector<Assignment>& flags, Problems& problems);
 

@@ -41,10 +41,8 @@ void check_names(const StudySettings& study, const std::string& file, Problems& 
   for (const auto& [key, name] :
        {std::pair("study.name", &study.name), std::pair("study.trainings", &study.trainings)}) {
     if (is_folder_name(*name)) continue;
-    problems.add({.where = file,
-                  .key = key,
-                  .message = fmt::format("got \"{}\", wanted the name of one folder", *name),
-                  .hint = "the folder around it is `runs`"});
+    problems.add(file, key, fmt::format("got \"{}\", wanted the name of one folder", *name),
+                 "the folder around it is `runs`");
   }
 }
 
@@ -55,10 +53,8 @@ void require_axis(const std::string& key, const std::string& value,
       value.empty() || std::any_of(axes.begin(), axes.end(),
                                    [&](const MatrixAxis& axis) { return axis.key == value; });
   if (there) return;
-  problems.add({.where = file,
-                .key = key,
-                .message = "\"" + value + "\" is not varied in this study",
-                .hint = "a key of the matrix, or --" + value + " A,B"});
+  problems.add(file, key, "\"" + value + "\" is not varied in this study",
+               "a key of the matrix, or --" + value + " A,B");
 }
 
 void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, StudySettings& study,
@@ -79,11 +75,10 @@ void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, Study
     study.reference.clear();
     return;
   }
-  problems.add({.where = file,
-                .key = "study.reference",
-                .message = "\"" + study.reference +
-                           (titled ? "\" is a value of several axes" : "\" names no row"),
-                .hint = titled ? "the whole title of a row" : suggestion(study.reference, names)});
+  problems.add(
+      file, "study.reference",
+      "\"" + study.reference + (titled ? "\" is a value of several axes" : "\" names no row"),
+      titled ? "the whole title of a row" : suggestion(study.reference, names));
 }
 
 void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& file,
@@ -91,17 +86,13 @@ void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& fi
   std::set<std::string> names;
   for (const StudyRun& run : runs) {
     if (!is_folder_name(run.name)) {
-      problems.add({.where = file,
-                    .key = "matrix",
-                    .message = fmt::format("the run \"{}\" cannot be a folder", run.name),
-                    .hint = "fewer axes, or shorter names of variants"});
+      problems.add(file, "matrix", fmt::format("the run \"{}\" cannot be a folder", run.name),
+                   "fewer axes, or shorter names of variants");
       return;
     }
     if (names.insert(run.name).second) continue;
-    problems.add({.where = file,
-                  .key = "matrix",
-                  .message = "two of the runs are called \"" + run.name + "\"",
-                  .hint = "other names of variants"});
+    problems.add(file, "matrix", "two of the runs are called \"" + run.name + "\"",
+                 "other names of variants");
   }
 }
 
@@ -120,11 +111,9 @@ void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const Study
     const std::string base = median_of(metric.name).value_or(metric.name);
     if (metric.name.empty() || known.contains(base)) continue;
     const std::string near = suggestion(base, names);
-    problems.add(
-        {.where = metric.where,
-         .key = metric.key,
-         .message = "no run of this study has a figure \"" + metric.name + "\"",
-         .hint = near.empty() ? fmt::format("they have {}", fmt::join(names, ", ")) : near});
+    problems.add(metric.where, metric.key,
+                 "no run of this study has a figure \"" + metric.name + "\"",
+                 near.empty() ? fmt::format("they have {}", fmt::join(names, ", ")) : near);
   }
 }
 
@@ -138,10 +127,9 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
     const bool of_loss = study.metric == "validation_loss" ||
                          study.metric == "bits_per_character" || study.metric == "bits_per_byte";
     if (text && of_loss) continue;
-    problems.add({.where = file,
-                  .key = "study.reference_lines",
-                  .message = "unigram is a loss of text, this study's metric is " + study.metric,
-                  .hint = "{label: WORDS, value: NUMBER} is a line of any metric"});
+    problems.add(file, "study.reference_lines",
+                 "unigram is a loss of text, this study's metric is " + study.metric,
+                 "{label: WORDS, value: NUMBER} is a line of any metric");
   }
 }
 
@@ -152,7 +140,7 @@ void check_evaluations(const StudySettings& study, const std::string& file, Prob
     });
   };
   const auto refuse = [&](const char* key, const char* message) {
-    problems.add({.where = file, .key = key, .message = message, .hint = ""});
+    problems.add(file, key, message);
   };
   if (study.evaluations.decodes() && !all_read(TaskData::parallel_text)) {
     refuse("evaluate.split",

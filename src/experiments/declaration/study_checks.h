@@ -1,4 +1,4 @@
-// What the parts of a study must have to do with each other: found before anything runs.
+// Checks across the parts of a study, before anything runs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace roformer {
 
-// The study's folder and that of its trainings lie in `runs`.
+// The folders of the study and of its trainings must be names of folders in `runs`.
 void check_names(const StudySettings& study, const std::string& file, Problems& problems);
 
 // An axis that study.choose or study.spread (`key`) names must be there.
@@ -31,22 +31,22 @@ void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& fi
 void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const StudySettings& study,
                             Problems& problems);
 
-// The loss of word frequencies is of prepared text, and beside losses and their bits only.
+// The loss of word frequencies is one of prepared text, and is compared with losses and bits only.
 void check_reference_lines(const StudySettings& study, const std::string& file, Problems& problems);
 
-// Lengths are of language models, a split without them of translators.
+// Language models are evaluated at lengths; translators decode a split.
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems);
 
-// An option of a scheme that a value of an axis sets and none of its runs has: its runs would be
-// those of another value under a name of their own.
+// Refuses an option of a scheme that a value of an axis sets and none of its runs uses: those runs
+// would repeat another value's under a different name.
 void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
                          Problems& problems);
 
-// Of the values of a key that says nothing in a combination the first one is run, and the others,
-// which would be the same run under other names, say why not.
+// Where a key has no effect in a combination, only its first value is run; the other values, the same
+// run under other names, are refused with the reason.
 void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs);
 
-// Combinations that contradict themselves are rows that say so, unless nothing can be run anyway.
+// Contradictory combinations become rows that say so, unless nothing can be run at all.
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems);
 
 }  // namespace roformer

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "config/assignment.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
-#include "config/shorthand.h"
 #include "config/suggest.h"
 #include "experiments/declaration/study_axis.h"
 

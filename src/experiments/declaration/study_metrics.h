@@ -11,9 +11,9 @@
 
 namespace roformer {
 
-// What a run with these settings comes to: counts and times, the figures of its validations under
-// the names that studies have for them ("validation_loss", "masked_accuracy" in mlm), and in glue
-// those of the task. Each is a metric, and with "_median" behind it one, too.
+// The figures of a run with these settings: counts and times, the figures of its validations under
+// the names that studies use ("validation_loss", "masked_accuracy" in mlm), and those of its task. Each
+// is a metric, and so is its name with "_median" added.
 std::vector<std::string> run_figures(const Settings& settings);
 
 // What a study calls the loss of the test set at a length (`evaluate: {split: test}`): "test_loss"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "config/shorter_training.h"
+#include "config/load.h"
 
 namespace roformer {
 namespace {
@@ -111,10 +111,7 @@ StudySettings make_trials(const TuningSection& section, StudySettings& study,
   const std::size_t count = combinations_of(own);
   const std::size_t combinations = combinations_of(section.values);
   if (std::max(count, combinations * study.runs.size()) > kMostRuns) {
-    problems.add({.where = section.where,
-                  .key = "tune.values",
-                  .message = fmt::format("more than {} trainings", kMostRuns),
-                  .hint = ""});
+    problems.add(section.where, "tune.values", fmt::format("more than {} trainings", kMostRuns));
     return trials;
   }
   for (std::size_t index = 0; index < count; ++index) {
@@ -139,7 +136,7 @@ void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& a
                   Problems& problems) {
   const auto add = [&](const std::string& key, const std::string& message,
                        const std::string& hint) {
-    problems.add({.where = section.where, .key = key, .message = message, .hint = hint});
+    problems.add(section.where, key, message, hint);
   };
   if (!section.record.empty() && study.version == 0) {
     add("tune.record", "is of protocols, whose records say how their runs were made",

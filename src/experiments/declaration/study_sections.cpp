@@ -10,7 +10,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kLongest = 1 << 20;  // tokens
+constexpr double kMostTokens = 1 << 20;  // tokens
 
 // A text that is not empty; the value stays as it is where the field is not given.
 void take_word(const YamlFields& fields, const std::string& name, std::string& value) {
@@ -126,7 +126,7 @@ StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Proble
   YamlFields::read_map(
       section.file, section.node, "evaluate", problems, [&](const YamlFields& fields) {
         if (fields.has("lengths")) {
-          for (const std::int64_t length : fields.counts("lengths", between(2, kLongest))) {
+          for (const std::int64_t length : fields.counts("lengths", between(2, kMostTokens))) {
             if (std::ranges::count(result.lengths, length) == 0) result.lengths.push_back(length);
           }
         }
@@ -136,8 +136,8 @@ StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Proble
           fields.refuse("split", "validation or test");
           result.split.clear();
         }
-        fields.take("sentences", result.sentences, between(0, kLongest));
-        fields.take("examples", result.examples, between(0, kLongest));
+        fields.take("sentences", result.sentences, between(0, kMostTokens));
+        fields.take("examples", result.examples, between(0, kMostTokens));
         const bool by_lengths = !result.lengths.empty();
         if (!by_lengths && !fields.has("lengths") && !fields.has("split")) {
           fields.complain("lengths", "not given", "lengths: [128, 256]");

@@ -16,11 +16,11 @@
 namespace roformer {
 namespace {
 
-// What a study's file and the flags say, before the axes are multiplied.
+// A study's file and the flags, before the axes are multiplied.
 struct StudyFile {
   std::vector<Assignment> base;  // of all runs
   std::vector<MatrixAxis> axes;
-  bool replaced = false;  // flags stand for values of axes
+  bool replaced = false;  // flags replaced values of axes
   std::vector<NamedMetric> metrics;
   std::optional<TuningSection> tuning;
 };
@@ -46,7 +46,7 @@ StudyFile read_study_file(const std::filesystem::path& file, const std::vector<O
   std::vector<Override> settings_flags;
   for (const Override& flag : overrides) {
     if (flag.key == "run") {
-      study.name = flag.text;  // `--run NAME` names the study, whose runs have names of their own
+      study.name = flag.text;  // `--run NAME` names the study, whose runs are named by their values
     } else {
       settings_flags.push_back(flag);
     }
@@ -59,7 +59,7 @@ StudyFile read_study_file(const std::filesystem::path& file, const std::vector<O
 
   shorten_paths(result.axes);
   refuse_repeats(result.axes, problems);
-  // A tuned key is no axis and no flag beside.
+  // A tuned key may be neither an axis nor a flag.
   std::vector<MatrixAxis> varied = result.axes;
   if (result.tuning) {
     refuse_repeats(result.tuning->values, problems);
@@ -73,10 +73,7 @@ void make_runs(const StudyFile& parts, const std::string& file, const SourceKeys
                StudySettings& study, Problems& problems) {
   const std::size_t count = combinations_of(parts.axes);
   if (count > kMostRuns) {
-    problems.add({.where = file,
-                  .key = "matrix",
-                  .message = fmt::format("more than {} combinations", kMostRuns),
-                  .hint = ""});
+    problems.add(file, "matrix", fmt::format("more than {} combinations", kMostRuns));
     return;
   }
   require_reference(parts.axes, parts.replaced, study, file, problems);
@@ -89,7 +86,7 @@ void make_runs(const StudyFile& parts, const std::string& file, const SourceKeys
   refuse_idle_repeats(parts.axes, study.runs);
   // Flags may have taken away the runs that an option is for.
   if (problems.empty() && !parts.replaced) refuse_idle_options(parts.axes, study.runs, problems);
-  // Which figures there are depends on the task, and that may be what is wrong.
+  // The task, on which the figures depend, may be wrong itself.
   if (problems.lines().size() == before) refuse_unknown_metrics(parts.metrics, study, problems);
 }
 
@@ -106,7 +103,7 @@ void place_runs(StudySettings& study) {
   }
 }
 
-// Each once, though many runs have it.
+// Logs each notice once, though many runs have it.
 void say_notices(const StudySettings& study) {
   std::set<std::string> said;
   for (const StudyRun& run : study.runs) {

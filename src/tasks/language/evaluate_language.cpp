@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/origin.h"
 #include "base/progress.h"
-#include "config/position_remarks.h"
+#include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "report/html.h"

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/attention_layers.h"
+#include "config/attention_settings.h"
+#include "metrics/clustered_mean.h"
 #include "metrics/language.h"
 #include "metrics/statistics.h"
 #include "tasks/shared_batches.h"
