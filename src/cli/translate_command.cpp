@@ -90,13 +90,12 @@ void translate_command(const TranslateOptions& options) {
                             translator.settings().decoding.beam),
                 fmt::format("--beam {}", request.n_best));
   }
-  // Of a longer line the rest is missing: no model reads so far.
+  // The rest of a longer line is dropped: no model reads that far.
   LineReader reader(options.input, LineReader::kLongestLine);
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
       options.output);
-  // A file is whole or not there at all, its beginnings included; what stands in a pipe has
-  // arrived.
+  // A signal must not leave half a file. In a pipe, the lines so far have arrived.
   std::optional<StopSignals> signals;
   if (!options.output.empty()) signals.emplace("leaving after these lines");
   StatusLine status;

@@ -13,7 +13,7 @@ namespace roformer {
 
 struct TranslationFormat {
   std::string name = "text";  // text, json or marian
-  bool alignment = false;     // "||| 0-0 1-2" behind the text, or a list in JSON
+  bool alignment = false;     // "||| 0-0 1-2" after the text, or a list in JSON
   std::int64_t n_best = 1;    // lines of text a source; empty ones where fewer were found
 };
 
@@ -22,7 +22,7 @@ class TranslationPrinter {
   // An empty file: standard output.
   TranslationPrinter(TranslationFormat format, const std::string& file);
 
-  // Of the next line.
+  // Prints the next line.
   void print(const std::string& source, const TranslatedLine& line);
   // Hands on what was printed. Throws Error (failure) where it cannot be written.
   void flush();

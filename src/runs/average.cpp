@@ -80,7 +80,7 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
   return means;
 }
 
-// What the run was trained on, and what is averaged.
+// The data that the run was trained on, and what is averaged.
 nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>& checkpoints) {
   nlohmann::json data = nlohmann::json::object();
   std::error_code error;

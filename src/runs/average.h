@@ -1,4 +1,4 @@
-// The average of several checkpoints of one run as a run of its own (Vaswani 2017, 6.1).
+// Averages several checkpoints of one run into a new run (Vaswani 2017, 6.1).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct AverageOptions {
   ExistingRun existing = ExistingRun::refuse;
 };
 
-// Of the weights that the run's training.weights names. Returns the checkpoints that were averaged.
+// Averages the weights that the run's training.weights names. Returns the checkpoints that were averaged.
 // Each parameter is the mean of theirs, summed in double. Throws Error: usage for fewer checkpoints
 // than asked for, failure for damaged ones.
 std::vector<std::filesystem::path> average_run(const AverageOptions& options);

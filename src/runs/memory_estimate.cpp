@@ -16,8 +16,8 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
   const double numbers_of_state =
       2 + (settings.training.ema > 0 ? 3 : 2) * of_parts +
       (settings.training.reduce == GradientReduction::deterministic ? part : 0);
-  // Of a token in a layer: queries, keys, values, what attention and both projections give, two
-  // sums and two norms; before and after the activation.
+  // Per token and layer: queries, keys, values, the outputs of attention and both projections, two
+  // sums and two norms; and the feed-forward part before and after its activation.
   constexpr double kOfWidth = 11;
   const ModelSettings& model = settings.model;
   const double of_feed_forward = is_gated(model.activation) ? 3 : 2;
@@ -25,7 +25,7 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
   const double of_layer = kOfWidth * static_cast<double>(model.width) +
                           of_feed_forward * static_cast<double>(model.feed_forward);
   const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
-  // What a layer keeps that is computed again: what goes into it, and one at a time all of it.
+  // A recomputed layer keeps its input; one layer at a time has everything.
   const double kept_of_layer = model.norm == NormPlacement::pre ? 2 * width : width;
   constexpr double kOfAttention = 6;  // of those widths
   double of_token = layers * of_layer;

@@ -1,4 +1,4 @@
-// What a training takes of the memory, told before it is found out.
+// Estimates the memory of a training before it begins.
 #pragma once
 
 #include <cstdint>

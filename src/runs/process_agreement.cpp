@@ -37,7 +37,7 @@ std::string fact_text(const std::string& fact) {
   return fact.empty() ? "nothing" : fact;
 }
 
-// What must be the same in all processes, a line each; paths may differ between machines.
+// The facts that must be the same in all processes, one a line; paths may differ between machines.
 std::vector<std::string> common_facts(const Settings& settings, const nlohmann::json& data,
                                       const ComputePlan& plan) {
   std::vector<std::string> facts{fmt::format("version {} ({})", kVersion, kCommit),

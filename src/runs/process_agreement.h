@@ -1,4 +1,4 @@
-// What the processes of one training must agree on before it begins.
+// Checks that the processes of one training agree before it begins.
 #pragma once
 
 #include <cstdint>

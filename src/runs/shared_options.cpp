@@ -52,7 +52,7 @@ std::vector<PositionSettings> trained_by_layer(const Settings& stored) {
   return layers;
 }
 
-// What the overrides say of the scheme.
+// The scheme and its options as the overrides give them.
 struct Given {
   std::string scheme;
   std::string layers;          // its map, where it is given

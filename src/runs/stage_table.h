@@ -1,4 +1,4 @@
-// What each stage of a training came to, as RoFormer's table 4 has it: loss and accuracy of the
+// The results of each stage of a training, as in RoFormer's table 4: loss and accuracy of the
 // validation at its end, at the stage's own length and at data.length.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace roformer {
 
-// A row a stage that has been validated at its end; no rows for a training without stages.
+// One row for each stage that was validated at its end; no rows for a training without stages.
 Table stage_table(const Settings& settings, const TrainingSummary& summary);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// Two models that answered the same questions: which has how many right that the other has wrong,
-// and whether that is more than chance.
+// Compares two models that answered the same questions: how many each has right that the other has
+// wrong, and whether the difference is more than chance (McNemar's test).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@ struct AnswerComparison {
   double p_value = 1;  // McNemar's, exact
 };
 
-// Of answers that are right or not. Throws Error (usage) where the two did not answer the same
-// number of questions.
+// Whether each answer is right. Throws Error (usage) if the numbers of answers differ.
 AnswerComparison compare_answers(const std::vector<bool>& first, const std::vector<bool>& second);
 
 nlohmann::ordered_json to_json(const AnswerComparison& comparison);

@@ -18,8 +18,8 @@
 namespace roformer {
 
 // How a figure of a validation is shown, by its name in studies: title, unit, digits, and which end
-// of it is the better one. Of a name that no task has, underscores become blanks; the lowest of a
-// loss is the best, else the greatest.
+// of it is the better one. An unknown name is shown with blanks for underscores; if it contains
+// "loss" the lowest is the best, else the greatest.
 Column figure_column(const std::string& name);
 
 // Prints what an evaluation finds, as it is found.

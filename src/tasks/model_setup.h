@@ -1,4 +1,4 @@
-// What the models of all tasks do alike when they are built from settings.
+// Steps that the models of all tasks share when they are built from settings.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,10 +17,10 @@ namespace roformer {
 // is refused (usage).
 StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary);
 
-// Takes out of training what model.freeze_embeddings and model.freeze_layers say; before flatten().
+// Freezes what model.freeze_embeddings and model.freeze_layers name. Call it before flatten().
 void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);
 
-// The matrices that project() multiplies by; they no longer change.
+// Adds the matrices that project() multiplies by. They must not change from then on.
 void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights);
 
 // A copy of the numbers as a tensor [N] on the device. On the CPU it may be made on any thread.

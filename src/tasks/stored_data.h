@@ -1,4 +1,4 @@
-// The data of a run, where it says they are or where the user does.
+// Opens the data of a run: where its settings say they are, or where the user does.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace roformer {
 
-// open(folder), with a hint at --data where the run's own folder is not there (any more): runs are
-// copied from machine to machine.
+// Returns open(folder). Hints at --data if the run's own folder is missing: runs are copied from
+// machine to machine.
 template <typename Open>
 auto open_stored(const std::filesystem::path& given, const Settings& settings, Open open) {
   if (!given.empty()) return open(given);
@@ -24,13 +24,12 @@ auto open_stored(const std::filesystem::path& given, const Settings& settings, O
                 "say where they are: --data FOLDER");
 }
 
-// What run.json says of the data that the run of a checkpoint was trained on; null where it says
-// nothing.
+// The record in run.json of the data that a checkpoint's run was trained on; null if there is none.
 nlohmann::json recorded_data_of(const std::filesystem::path& checkpoint);
 
-// Throws Error (usage) where the folder holds the text that the run was trained on, divided in
-// another way: a figure on its validation set would be one on training data. Nothing happens where
-// the run or the data are older than the fingerprints that tell.
+// Throws Error (usage) if the folder holds the text that the run was trained on, divided in another
+// way: a figure on its validation set would be a figure on training data. Does nothing if the run
+// or the data are too old to have the fingerprints.
 void refuse_other_division(const OpenedCheckpoint& trained, const std::filesystem::path& folder);
 
 // The prepared text or pairs that a run was trained on, or `given`. Throw Error (usage) for data

@@ -1,4 +1,4 @@
-// What the model of any task is to those who open, check and fill it.
+// A model of any task, as code sees it that opens, checks and fills it.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ std::uint64_t hashed(const at::Tensor& numbers, std::uint64_t before) {
                               static_cast<std::size_t>(contiguous.nbytes()), before);
 }
 
-// What is known of a validation batch: tokens and right answers, then of each row the sum of its
+// The figures of a validation batch: tokens and right answers, then for each row the sum of its
 // targets' losses and how many they are.
 enum BatchFigures : std::size_t { kTokens, kCorrect, kRows };
 
@@ -54,7 +54,7 @@ DenominatorFigures of_all_processes(Processes& processes, const DenominatorFigur
 double bits_of(const LanguageEvaluation& evaluation, const Dataset& dataset,
                std::uint64_t SplitCounts::*unit) {
   const SplitCounts& counts = dataset.description()[evaluation.split].counts;
-  // The mean loss is over the separators behind the documents, too: they cost bits and are no text.
+  // The mean loss includes the separators after the documents: they cost bits and are no text.
   const bool separated = dataset.tokenizer().special().separator >= 0;
   const auto targets = static_cast<double>(counts.tokens + (separated ? counts.documents : 0));
   const std::uint64_t units = std::max<std::uint64_t>(1, counts.*unit);
@@ -155,7 +155,7 @@ LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const S
   const ClusteredMean mean = clustered_mean(result.loss_sums_by_row, result.targets_by_row);
   result.loss = mean.mean;
   result.standard_error = mean.standard_error;
-  // What a model of no numbers finds most likely says nothing.
+  // If a loss is NaN, the likeliest pieces are meaningless.
   result.accuracy = std::isfinite(result.loss) ? correct / static_cast<double>(result.targets)
                                                : std::numeric_limits<double>::quiet_NaN();
   for (std::size_t i = 0; i < sums.size(); ++i) {

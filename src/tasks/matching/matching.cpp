@@ -19,7 +19,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The beginning of a text, for a line of its own.
+// The beginning of a text, to fill one line.
 std::string first_words(const std::string& text, std::size_t characters = 60) {
   std::string result;
   for (const char c : text) {
@@ -91,7 +91,7 @@ Settings at_length(Settings settings, std::optional<std::int64_t> length, const 
   return settings;
 }
 
-// What is evaluated: a set, and how both models answered it.
+// A set, and how both models answered it.
 struct Answered {
   const TrainedClassifier& model;
   Settings settings;  // with the length and the data that were asked for

@@ -68,7 +68,7 @@ std::vector<std::vector<Hypothesis>> sampled(StepModel& step, std::vector<BeamSe
   return found;
 }
 
-// What all groups of sources have in common.
+// What all groups of sources share.
 struct Search {
   const std::vector<std::vector<TokenId>>& sources;
   const std::vector<std::vector<TokenId>>& prefixes;  // none, or one a source
@@ -212,7 +212,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
     for (std::size_t number = 0; number < groups.size(); ++number) work(number, translators);
     return results;
   }
-  // What holds for the caller's thread holds for the others.
+  // The other threads get the caller's gradient mode and weights.
   const bool gradients = c10::GradMode::is_enabled();
   const InferenceWeights* const weights = InferenceWeights::in_use();
   for_each_in_turn(
