@@ -295,8 +295,8 @@ std::string question_of(const StudySettings& study, const StudyRow& row) {
   for (const StudyAxis& axis : study.axes) {
     if (axis.key == "probe.kind") return row.labels[label_index(study, axis.key)];
   }
-  const bool of_text =
-      !study.runs.empty() && task_facts(study.runs.front().settings.task).data == TaskData::prepared_text;
+  const bool of_text = !study.runs.empty() &&
+                       task_facts(study.runs.front().settings.task).data == TaskData::prepared_text;
   if (!of_text) return "";
   const nlohmann::json::json_pointer pointer("/data/tokenizer_fingerprint");
   for (const RunResult& run : row.runs) {

@@ -18,9 +18,9 @@ struct AverageOptions {
   ExistingRun existing = ExistingRun::refuse;
 };
 
-// Averages the weights that the run's training.weights names. Returns the checkpoints that were averaged.
-// Each parameter is the mean of theirs, summed in double. Throws Error: usage for fewer checkpoints
-// than asked for, failure for damaged ones.
+// Averages the weights that the run's training.weights names. Returns the checkpoints that were
+// averaged. Each parameter is the mean of theirs, summed in double. Throws Error: usage for fewer
+// checkpoints than asked for, failure for damaged ones.
 std::vector<std::filesystem::path> average_run(const AverageOptions& options);
 
 }  // namespace roformer

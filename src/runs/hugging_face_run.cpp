@@ -19,10 +19,10 @@
 #include "interop/hugging_face_export.h"
 #include "interop/marian_export.h"
 #include "interop/marian_folder.h"
-#include "tasks/classification/classifier_classes.h"
 #include "runs/new_run.h"
 #include "runs/stored_settings.h"
 #include "runs/stored_weights.h"
+#include "tasks/classification/classifier_classes.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/translation/translator.h"
@@ -279,7 +279,8 @@ ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& whi
     }
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(result.checkpoint);
     ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-    if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
+    if (task_facts(settings.task).exported == ExportForm::classifier)
+      model.labels = class_names(settings.glue);
     ExportSummary summary = task_facts(settings.task).causal
                                 ? write_causal_folder(model, folder)
                                 : write_hugging_face_folder(model, folder);

@@ -27,8 +27,8 @@ struct TrainedModelOptions {
 };
 
 // How a trained model computes: in fp32 unless training.precision is among the overrides, so that
-// the same weights give the same figures on every machine. The precision that a training chooses for
-// its speed (auto) is no part of the model.
+// the same weights give the same figures on every machine. The precision that a training chooses
+// for its speed (auto) is no part of the model.
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
 
 // The task of a run. Throws Error (failure) for what is no run.

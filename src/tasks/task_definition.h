@@ -16,8 +16,8 @@
 
 namespace roformer {
 
-// The arguments of a task's `open`. A task whose data bring their tokenizer takes neither of the last
-// two.
+// The arguments of a task's `open`. A task whose data bring their tokenizer takes neither of the
+// last two.
 struct TaskSources {
   const Settings& settings;
   const ComputePlan& plan;

@@ -23,8 +23,8 @@ void warn_of_other_scheme(const Settings& trained, const Settings& used);
 // or distance there: a table of 512 rows of which 64 were trained. `length` counts from position 0.
 void warn_of_untrained_rows(const OpenedCheckpoint& opened, std::int64_t length);
 
-// Warns if a classifier reads longer texts than the model that it was fine-tuned from (run.json) was
-// trained on.
+// Warns if a classifier reads longer texts than the model that it was fine-tuned from (run.json)
+// was trained on.
 void warn_of_short_start(const OpenedCheckpoint& opened);
 // The same before the training begins. `from_length`: the longest row of the model that it
 // starts from.

@@ -16,8 +16,8 @@ namespace roformer {
 // The task that a folder names ("sst2", "SST-2") as its word; empty where it is none of GLUE's.
 std::string glue_task_word(const std::string& name);
 
-// The index in the folder of each class of the task, found by name: the task's labels or the names in
-// Hugging Face's data sets. Empty if the folder's names are neither.
+// The index in the folder of each class of the task, found by name: the task's labels or the names
+// in Hugging Face's data sets. Empty if the folder's names are neither.
 std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
                                       const GlueTaskFacts& task);
 

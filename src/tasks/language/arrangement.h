@@ -24,8 +24,8 @@ struct Arrangement {
 };
 
 // For rows of `length` tokens. The first token, [CLS] of masked models, stays first. Every row is
-// shuffled in the same way. Throws Error (usage) for more blocks than tokens, for a share that leaves
-// nothing, and for both at once.
+// shuffled in the same way. Throws Error (usage) for more blocks than tokens, for a share that
+// leaves nothing, and for both at once.
 Arrangement arrange(std::int64_t length, const ArrangementSettings& settings);
 
 // The batch with its rows arranged in this way. Each row must be one sequence, unless the order is

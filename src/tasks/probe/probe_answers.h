@@ -19,8 +19,8 @@ namespace roformer {
 // How questions of one kind are given to a model.
 struct ProbeForm {
   ProbeKind kind = ProbeKind::copy;
-  // The id at the answer's positions, which are all predicted at once; -1: the answer itself is there,
-  // and each character is predicted from those before it.
+  // The id at the answer's positions, which are all predicted at once; -1: the answer itself is
+  // there, and each character is predicted from those before it.
   std::int64_t mask = -1;
 
   bool masked() const { return mask >= 0; }
