@@ -11,7 +11,6 @@
 #include "catch.h"
 #include "data/rows.h"
 #include "tasks/language/language_evaluation.h"
-#include "tasks/language/pseudo_perplexity.h"
 #include "runs/tiny_run.h"
 
 using namespace roformer;

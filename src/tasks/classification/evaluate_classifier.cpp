@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/progress.h"
-#include "tasks/answer_comparison.h"
+#include "tasks/evaluation.h"
 #include "tasks/classification/glue_figures.h"
 #include "tasks/classification/glue_task.h"
 #include "tasks/stored_data.h"

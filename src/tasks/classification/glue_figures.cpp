@@ -17,7 +17,7 @@
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "tasks/classification/classifier_classes.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

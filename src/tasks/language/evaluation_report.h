@@ -10,7 +10,6 @@
 #include "report/chart.h"
 #include "report/table.h"
 #include "tasks/language/language_evaluation.h"
-#include "tasks/language/pseudo_perplexity.h"
 
 namespace roformer {
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/full.h>
 
 #include "attention/linear_attention.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/loops.h"
 #include "tensor/on_device.h"
 #include "tensor/row_counts.h"

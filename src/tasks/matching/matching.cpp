@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "base/progress.h"
 #include "metrics/proportions.h"
-#include "tasks/answer_comparison.h"
+#include "tasks/evaluation.h"
 #include "tasks/matching/matching_task.h"
 #include "tasks/stored_data.h"
 #include "tasks/task_definition.h"

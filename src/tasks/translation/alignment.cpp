@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 
 namespace roformer {
 namespace {

@@ -16,7 +16,7 @@
 #include "model/ensemble.h"
 #include "model/sample_texts.h"
 #include "model/translation_step.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/parallel.h"
 
 namespace roformer {
