@@ -30,34 +30,22 @@ namespace {
 // Prints to standard output, as wide as the terminal.
 class EvaluationPrinter : public EvaluationText {
  public:
-  void line(const std::string& text) override;
-  void paragraph(const std::string& text) override;
-  void table(const Table& table) override;
-  void row(const Table& expected, std::size_t row) override;
+  void line(const std::string& text) override { std::cout << text << '\n'; }
+  void paragraph(const std::string& text) override { line(wrapped(text, terminal_width())); }
+  void table(const Table& table) override {
+    std::cout << to_text(table, {.width = terminal_width()});
+  }
+  void row(const Table& expected, std::size_t row) override {
+    if (!rows_) {
+      rows_.emplace(expected, TextTableOptions{.width = terminal_width()});
+      std::cout << rows_->head(expected);
+    }
+    std::cout << rows_->row(expected, row) << std::flush;
+  }
 
  private:
   std::optional<TextTableRows> rows_;
 };
-
-void EvaluationPrinter::line(const std::string& text) {
-  std::cout << text << '\n';
-}
-
-void EvaluationPrinter::paragraph(const std::string& text) {
-  std::cout << wrapped(text, terminal_width()) << '\n';
-}
-
-void EvaluationPrinter::table(const Table& table) {
-  std::cout << to_text(table, {.width = terminal_width()});
-}
-
-void EvaluationPrinter::row(const Table& expected, std::size_t row) {
-  if (!rows_) {
-    rows_.emplace(expected, TextTableOptions{.width = terminal_width()});
-    std::cout << rows_->head(expected);
-  }
-  std::cout << rows_->row(expected, row) << std::flush;
-}
 
 struct EvaluateOptions {
   std::string model;
