@@ -258,7 +258,7 @@ TEST_CASE("a registered task trains, goes on as if it had not stopped, evaluates
   const Outcome foreign = run({"evaluate", folder.run("whole"), "--tokens", "9"});
   CHECK(has(foreign.errors, "--tokens: is not for the run of a plane"));
   CHECK(has(foreign.errors, "it takes --questions, --against"));
-  CHECK(has(run({"export", folder.run("whole"), "--output", folder.run("out")}).errors, "export"));
+  CHECK(run({"export", folder.run("whole"), folder.run("out")}).code == 2);
 
   const Outcome answers = run({"predict", folder.run("whole")}, "0 0\n1 1\n");
   REQUIRE(answers.code == 0);
