@@ -12,7 +12,6 @@
 
 #include "config/assignment.h"
 #include "tasks/task_definition.h"
-#include "tensor/device.h"
 
 namespace roformer {
 
@@ -25,11 +24,6 @@ struct TrainedModelOptions {
   // The same overrides are for other runs, too: one may be an option of their schemes only.
   bool among_others = false;
 };
-
-// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
-// the same weights give the same figures on every machine. The precision that a training chooses
-// for its speed (auto) is no part of the model.
-ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
 
 // The task of a run. Throws Error (failure) for what is no run.
 const TaskDefinition& definition_of_run(const std::filesystem::path& run_or_checkpoint,

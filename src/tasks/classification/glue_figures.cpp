@@ -36,6 +36,13 @@ class Collector {
   GlueFigures figures_;
 };
 
+// The class with the largest output, [N].
+std::vector<std::int64_t> predicted_classes(const at::Tensor& outputs) {
+  const at::Tensor classes = outputs.argmax(1);
+  const auto* const first = classes.const_data_ptr<std::int64_t>();
+  return {first, first + classes.numel()};
+}
+
 void add_classification(GlueTask task, const at::Tensor& outputs,
                         const std::vector<GlueExample>& examples, Collector& figures) {
   const std::vector<std::int64_t> predictions = predicted_classes(outputs);
@@ -87,12 +94,6 @@ std::map<std::string, double> glue_figures_with_warnings(GlueTask task, const at
               glue_task_facts(task).folder);
   }
   return std::move(figures.values);
-}
-
-std::vector<std::int64_t> predicted_classes(const at::Tensor& outputs) {
-  const at::Tensor classes = outputs.argmax(1);
-  const auto* const first = classes.const_data_ptr<std::int64_t>();
-  return {first, first + classes.numel()};
 }
 
 std::vector<double> predicted_scores(const at::Tensor& outputs) {
