@@ -7,19 +7,46 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "cli/command.h"
+#include "cli/command_list.h"
+#include "cli/commands.h"
 #include "cli/evaluation_printer.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
+#include "report/table.h"
+#include "tasks/evaluation.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
+
+// Prints to standard output, as wide as the terminal.
+class EvaluationPrinter : public EvaluationText {
+ public:
+  void line(const std::string& text) override { std::cout << text << '\n'; }
+  void paragraph(const std::string& text) override { line(wrapped(text, terminal_width())); }
+  void table(const Table& table) override {
+    std::cout << to_text(table, {.width = terminal_width()});
+  }
+  void row(const Table& expected, std::size_t row) override {
+    if (!rows_) {
+      rows_.emplace(expected, TextTableOptions{.width = terminal_width()});
+      std::cout << rows_->head(expected);
+    }
+    std::cout << rows_->row(expected, row) << std::flush;
+  }
+
+ private:
+  std::optional<TextTableRows> rows_;
+};
 
 struct EvaluateOptions {
   std::string model;

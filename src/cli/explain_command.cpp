@@ -86,7 +86,8 @@ void explain_command(ExplainFlags flags) {
                        .contents = "an explanation and nothing else",
                        .is_replaceable = holds_only_explanation});
   for (const std::string& run : flags.runs) {
-    const bool translates = task_facts(definition_of_run(run, flags.opening.checkpoint).task).has_decoder;
+    const bool translates =
+        task_facts(definition_of_run(run, flags.opening.checkpoint).task).has_decoder;
     if (flags.options.length == 0 || !translates) continue;
     throw_usage("--length", run + " is a translator's run: its texts are whole sentences");
   }

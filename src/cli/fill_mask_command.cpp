@@ -89,9 +89,10 @@ void fill_mask_command(const FillMaskOptions& options) {
   if (options.text && options.text->find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
-  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
-                                                                  .weights = options.weights,
-                                                                  .overrides = options.overrides});
+  const TrainedModel trained =
+      open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
+                                                 .weights = options.weights,
+                                                 .overrides = options.overrides});
   if (!options.text) return fill_lines(options, trained);
   print_line(*options.text, fill_mask(trained, *options.text, options.top), options.json);
 }

@@ -188,9 +188,10 @@ constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained = open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
-                                                                  .weights = options.weights,
-                                                                  .overrides = options.overrides});
+  const TrainedModel trained =
+      open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
+                                                 .weights = options.weights,
+                                                 .overrides = options.overrides});
   if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");

@@ -195,7 +195,8 @@ void plot_schemes(const PositionsOptions& options) {
   std::vector<std::pair<std::string, TrainedModel>> trained;
   for (const std::string& name : options.names) {
     if (find_position_facts(name) == nullptr && std::filesystem::is_directory(name)) {
-      trained.emplace_back(name, open_run_of<LanguageModel>(name, {.overrides = {{"device", "cpu"}}}));
+      trained.emplace_back(name,
+                           open_run_of<LanguageModel>(name, {.overrides = {{"device", "cpu"}}}));
     } else {
       facts_of(name);
       names.push_back(name);

@@ -1,25 +1,128 @@
 // `roformer translate`: lines of a file or standard input, translations to standard output.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/one_line.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/trained_model_flags.h"
-#include "cli/translation_printer.h"
 #include "data/line_reader.h"
 #include "tasks/translation/text_translator.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
+
+struct TranslationFormat {
+  std::string name = "text";  // text, json or marian
+  bool alignment = false;     // "||| 0-0 1-2" after the text, or a list in JSON
+  std::int64_t n_best = 1;    // lines of text a source; empty ones where fewer were found
+};
+
+// Prints translations as lines of text, as JSON or in Marian's n-best format, to standard output
+// or, whole or not at all, into a file.
+class TranslationPrinter {
+ public:
+  // An empty file: standard output.
+  TranslationPrinter(TranslationFormat format, const std::string& file);
+
+  // Prints the next line.
+  void print(const std::string& source, const TranslatedLine& line);
+  // Hands on what was printed. Throws Error (failure) where it cannot be written.
+  void flush();
+  // The end; without it the file is not there.
+  void finish();
+
+ private:
+  TranslationFormat format_;
+  std::optional<AtomicFile> file_;
+  std::string text_;
+  std::int64_t number_ = 0;
+
+  void add_json(const std::string& source, const TranslatedLine& line);
+  void add_marian(const TranslatedText& text);
+};
+
+// "0-0 1-2": source and target token of each pair.
+std::string words_of(const Alignment& alignment) {
+  std::string words;
+  for (const auto& [source, target] : alignment) {
+    words += fmt::format("{}{}-{}", words.empty() ? "" : " ", source, target);
+  }
+  return words;
+}
+
+TranslationPrinter::TranslationPrinter(TranslationFormat format, const std::string& file)
+    : format_(std::move(format)) {
+  if (!file.empty()) file_.emplace(InnerPath::named(file));
+}
+
+void TranslationPrinter::print(const std::string& source, const TranslatedLine& line) {
+  if (format_.name == "json") {
+    add_json(source, line);
+  } else if (format_.name == "marian") {
+    if (line.translations.empty()) add_marian({});
+    for (const TranslatedText& text : line.translations) add_marian(text);
+  } else {
+    for (const TranslatedText& text : line.translations) {
+      text_ += as_one_line(text.text);
+      if (format_.alignment) text_ += " ||| " + words_of(text.alignment);
+      text_ += '\n';
+    }
+    const std::int64_t missing = format_.n_best - std::ssize(line.translations);
+    if (missing > 0) text_.append(static_cast<std::size_t>(missing), '\n');
+  }
+  ++number_;
+}
+
+void TranslationPrinter::add_marian(const TranslatedText& text) {
+  text_ += fmt::format("{} ||| {} ||| ", number_, as_one_line(text.text));
+  if (format_.alignment) text_ += words_of(text.alignment) + " ||| ";
+  text_ += fmt::format("LogProbability= {:.4f} ||| {:.4f}\n", text.log_probability, text.score);
+}
+
+void TranslationPrinter::add_json(const std::string& source, const TranslatedLine& line) {
+  nlohmann::ordered_json object{{"source", source}};
+  if (format_.alignment) object["source_tokens"] = line.pieces;
+  object["translations"] = nlohmann::ordered_json::array();
+  for (const TranslatedText& text : line.translations) {
+    object["translations"].push_back({{"text", text.text},
+                                      {"score", text.score},
+                                      {"log_probability", text.log_probability},
+                                      {"tokens", text.pieces},
+                                      {"token_log_probabilities", text.token_log_probabilities}});
+    if (format_.alignment) object["translations"].back()["alignment"] = text.alignment;
+  }
+  text_ += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+void TranslationPrinter::flush() {
+  if (file_) {
+    file_->write(text_);
+  } else {
+    std::cout << text_ << std::flush;
+    if (!std::cout) finish_output();  // nobody would read the rest
+  }
+  text_.clear();
+}
+
+void TranslationPrinter::finish() {
+  flush();
+  if (file_) file_->commit();
+}
 
 struct TranslateOptions {
   std::vector<std::string> runs;
@@ -87,13 +190,12 @@ void translate_command(const TranslateOptions& options) {
                             translator.settings().decoding.beam),
                 fmt::format("--beam {}", request.n_best));
   }
-  // Of a longer line the rest is missing: no model reads so far.
+  // The rest of a longer line is dropped: no model reads that far.
   LineReader reader(options.input, LineReader::kLongestLine);
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},
       options.output);
-  // A file is whole or not there at all, its beginnings included; what stands in a pipe has
-  // arrived.
+  // A signal must not leave half a file. In a pipe, the lines so far have arrived.
   std::optional<StopSignals> signals;
   if (!options.output.empty()) signals.emplace("leaving after these lines");
   StatusLine status;

@@ -1,5 +1,5 @@
-// What a task is to those who do not compute it: what its model looks like, what data it takes,
-// which keys it has and what its validations say. Each task's facts are in config/tasks/NAME.cpp,
+// The facts of a task that need no tensors: the shape of its model, its data, its keys and the
+// figures of its validations. Each task's facts are in config/tasks/NAME.cpp,
 // without LibTorch, so that checks of a configuration, studies and commands ask them and name no
 // task. How a task is computed is in tasks/.
 #pragma once
@@ -16,10 +16,10 @@ namespace roformer {
 
 struct Key;
 
-// What data.directory names; nothing where the task makes its data.
+// The kind of folder that data.directory names; `generated`: the task makes its data.
 enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder, generated };
 
-// What a folder of Hugging Face's would hold.
+// What an export to a Hugging Face folder holds.
 enum class ExportForm { none, language_model, classifier, translator };
 
 // How a figure of a validation is shown.

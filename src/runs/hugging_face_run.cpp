@@ -19,6 +19,7 @@
 #include "runs/new_run.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
+#include "tasks/classification/classifier_classes.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/translation/translator.h"

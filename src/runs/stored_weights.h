@@ -14,7 +14,7 @@
 
 namespace roformer {
 
-// Of the tokenizers that lie in the checkpoint; a model of one text has one, `source`.
+// The vocabularies of the tokenizers in the checkpoint; a model of one text has `source` alone.
 TranslationVocabularies stored_vocabularies(const Settings& settings,
                                             const std::filesystem::path& checkpoint);
 

@@ -62,6 +62,17 @@ void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
   }
 }
 
+// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
+// the same weights give the same figures on every machine. The precision that a training chooses
+// for its speed (auto) is no part of the model.
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
+  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
+    return override.key == "training.precision";
+  });
+  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
+                      settings.model.width);
+}
+
 // Makes the model and fills its parameters.
 void build(OpenedRun& opened, const TranslationVocabularies& vocabularies,
            const TrainedModelOptions& options) {
@@ -130,14 +141,6 @@ const TaskDefinition& definition_of_run(const fs::path& run_or_checkpoint,
   return task_definition(
       read_run_settings(stored ? run_or_checkpoint : find_checkpoint(run_or_checkpoint, checkpoint))
           .task);
-}
-
-ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
-  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
-    return override.key == "training.precision";
-  });
-  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
-                      settings.model.width);
 }
 
 std::vector<Override> computing_overrides(const std::vector<Override>& overrides) {

@@ -12,7 +12,6 @@
 
 #include "config/assignment.h"
 #include "tasks/task_definition.h"
-#include "tensor/device.h"
 
 namespace roformer {
 
@@ -26,17 +25,12 @@ struct TrainedModelOptions {
   bool among_others = false;
 };
 
-// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
-// the same weights give the same figures on every machine. What a training chooses for its speed
-// (auto) is no part of the model.
-ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
-
 // The task of a run. Throws Error (failure) for what is no run.
 const TaskDefinition& definition_of_run(const std::filesystem::path& run_or_checkpoint,
                                         const std::string& checkpoint = "best");
 
-// Of overrides those that say how a model computes, and not what it is: what a second model takes
-// of the flags for a first.
+// The overrides that say how a model computes and not what it is. A second model takes these of the
+// first one's flags.
 std::vector<Override> computing_overrides(const std::vector<Override>& overrides);
 
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.

@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "data/length_batches.h"
 #include "data/length_buckets.h"
-#include "tasks/model_setup.h"
 #include "tasks/shared_batches.h"
+#include "tasks/task_model.h"
+#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -24,7 +24,7 @@
 
 namespace roformer {
 
-// What stands on the encoder.
+// The head on the encoder.
 struct ClassifierShape {
   std::int64_t outputs = 1;  // classes, or 1 for a score
   ClassifierHead head = ClassifierHead::bert;
@@ -45,8 +45,8 @@ class Classifier : public TaskModel {
 
   // Logits or scores [B, C] on the device, with a graph.
   at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
-  // Of all texts in their order, [B, C] float on the CPU, without a graph. Texts of similar length
-  // are computed together, each batch by one of the processes.
+  // The outputs of all texts in their order, [B, C] float on the CPU, without a graph. Texts of
+  // similar length are computed together, each batch by one of the processes.
   at::Tensor predict(std::span<const EncodedText> texts, Processes& processes,
                      const WorkProgress& progress = {}) const;
   at::Tensor predict(std::span<const EncodedText> texts, const WorkProgress& progress = {}) const;

@@ -20,12 +20,13 @@
 namespace roformer {
 namespace {
 
-// What a set was divided from; null where that is not known.
+// The text that a set was divided from; null if unknown.
 nlohmann::json text_of(const nlohmann::json& record) {
   return record.value("text_fingerprint", record.value("fingerprint", nlohmann::json()));
 }
 
-// Of data.sources or of the stages ("source", "stage"), one of which was trained on.
+// Whether `then` trained on another division of `now` as one of its data.sources ("source") or in
+// one of its stages ("stage").
 bool divides_one_of(const std::string& what, const nlohmann::json& then,
                     const nlohmann::json& now) {
   const nlohmann::json texts = then.value(what + "_fingerprints", nlohmann::json::array());

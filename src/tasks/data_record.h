@@ -1,5 +1,5 @@
-// What the data of a run are, for its run.json: the folder and a name, and all that must be the
-// same when the run goes on, is kept by a study or merged with others (fingerprints, sizes).
+// The record of a run's data in its run.json: folder, name, fingerprints and sizes. Resuming a run,
+// keeping it in a study and merging studies compare these records.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,18 @@
 
 namespace roformer {
 
-// Of the data as they lie there now, from their descriptions and small files alone: no shard is
-// opened. Throws Error for what is not there or damaged.
+// Describes the data as they are now, from their descriptions and small files: no shard is opened.
+// Throws Error for missing or damaged data.
 nlohmann::json data_record(const Settings& settings);
 
-// What the tasks' records are made of: XXH3, 16 hexadecimal digits. A text that is divided in
-// another way has the same fingerprint, and where its documents are of one length, the same counts:
-// its shards differ.
+// Parts of the tasks' records: XXH3 as 16 hexadecimal digits. The shards tell two divisions of one
+// text apart: its fingerprint is the same, and if all documents have one length, so are the counts.
 std::string file_fingerprint(const std::filesystem::path& file);
 std::string shards_fingerprint(const std::vector<std::uint64_t>& checksums);
 
-// Whether two records are of one text, or of pairs or triplets from one source, of which other
-// parts were trained on: what one of them validates or tests by, the other may have trained on.
-// False where one of them is older than the fingerprints that tell.
+// Whether two records divide one text (or the pairs or triplets of one source) differently, so that
+// one run may have trained on what the other validates or tests by. False if a record is too old to
+// have the fingerprints.
 bool is_other_division(const nlohmann::json& then, const nlohmann::json& now);
 
 }  // namespace roformer

@@ -1,8 +1,13 @@
 #include "tasks/evaluation.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
 #include "config/task_facts.h"
+#include "metrics/proportions.h"
 
 namespace roformer {
 
@@ -31,6 +36,37 @@ Column figure_column(const std::string& name) {
           .unit = std::string(metric.unit),
           .format = {metric.is_share() ? Style::percent : Style::fixed, metric.digits},
           .best = metric.higher_is_better ? Best::highest : Best::lowest};
+}
+
+AnswerComparison compare_answers(const std::vector<bool>& first, const std::vector<bool>& second) {
+  if (first.size() != second.size()) {
+    throw_usage("--against",
+                fmt::format("answered {} examples, the run {}", second.size(), first.size()));
+  }
+  AnswerComparison result;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    ++(first[i]    ? second[i] ? result.both : result.only_first
+       : second[i] ? result.only_second
+                   : result.neither);
+  }
+  result.p_value = mcnemar_exact(result.only_first, result.only_second);
+  return result;
+}
+
+nlohmann::ordered_json to_json(const AnswerComparison& comparison) {
+  return {{"both_right", comparison.both},
+          {"only_run_right", comparison.only_first},
+          {"only_other_right", comparison.only_second},
+          {"neither_right", comparison.neither},
+          {"p_value", comparison.p_value}};
+}
+
+std::string comparison_text(const AnswerComparison& comparison, const std::string& other) {
+  return fmt::format(
+      "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
+      "p = {:.3f}{}",
+      other, comparison.only_first, comparison.only_second, comparison.p_value,
+      comparison.p_value < 0.05 ? "" : ": no difference can be concluded at 5 %");
 }
 
 }  // namespace roformer

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,8 @@
 namespace roformer {
 
 // How a figure of a validation is shown, by its name in studies: title, unit, digits, and which end
-// of it is the better one. Of a name that no task has, underscores become blanks; the lowest of a
-// loss is the best, else the greatest.
+// of it is the better one. An unknown name is shown with blanks for underscores; if it contains
+// "loss" the lowest is the best, else the greatest.
 Column figure_column(const std::string& name);
 
 // Prints what an evaluation finds, as it is found.
@@ -74,5 +75,18 @@ struct PredictionRequest {
   std::string output = {};  // folder of the files for its server
   std::function<void(std::string_view)> print = {};
 };
+
+struct AnswerComparison {
+  std::int64_t both = 0, only_first = 0, only_second = 0, neither = 0;
+  double p_value = 1;  // McNemar's, exact
+};
+
+// Whether each answer is right. Throws Error (usage) if the numbers of answers differ.
+AnswerComparison compare_answers(const std::vector<bool>& first, const std::vector<bool>& second);
+
+nlohmann::ordered_json to_json(const AnswerComparison& comparison);
+
+// "against runs/other: 12 examples only this run has right, ..."
+std::string comparison_text(const AnswerComparison& comparison, const std::string& other);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// What several processes have found of the validation batches that they share out, put together as
-// one process would have found it: batch n is computed by the process n % count.
+// Validation batches are dealt over the processes: process n % count computes batch n. These
+// functions gather the results so that every process has what a single one would have computed.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace roformer {
 
-// Told after each batch, or group of sentences, of this process how much of the work is done.
+// Called after each batch, or group of sentences, of this process.
 using WorkProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 
-// own[i] is of batch rank + i * count. Returns what there is of all batches, in the order of the
-// batches, the same in every process.
+// own[i] belongs to batch rank + i * count. Returns the results of all batches in their order, the
+// same in every process.
 std::vector<std::string> in_batch_order(Processes& processes, const std::vector<std::string>& own);
-// The same of any number of doubles for each batch.
+// The same for any number of doubles of each batch.
 std::vector<std::vector<double>> in_batch_order(Processes& processes,
                                                 const std::vector<std::vector<double>>& own);
 
-// work(n) for each batch of this process. Between two of them it stops where the process was asked
-// to (throws ValidationStopped), and tells the others that it is alive.
+// Calls work(n) for each batch of this process. Before each it throws ValidationStopped if the
+// process was asked to stop, and tells the other processes that it is alive.
 template <class Work>
 void for_own_batches(Processes& processes, std::int64_t batches, Work work,
                      const WorkProgress& progress = {}) {
@@ -37,7 +37,7 @@ void for_own_batches(Processes& processes, std::int64_t batches, Work work,
   }
 }
 
-// What of_batch(n) says of all batches, in their order; Figures is a struct of doubles.
+// Returns of_batch(n) of all batches in their order; Figures is a struct of doubles.
 template <class Figures, class OfBatch>
 std::vector<Figures> of_all_batches(Processes& processes, std::int64_t batches, OfBatch of_batch,
                                     const WorkProgress& progress = {}) {

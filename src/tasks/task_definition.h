@@ -16,8 +16,8 @@
 
 namespace roformer {
 
-// What a task is opened with. A task whose data bring their tokenizer takes neither of the last
-// two.
+// The arguments of a task's `open`. A task whose data bring their tokenizer takes neither of the
+// last two.
 struct TaskSources {
   const Settings& settings;
   const ComputePlan& plan;
@@ -58,7 +58,7 @@ struct TaskDefinition {
 
   // roformer evaluate
   std::vector<std::string_view> evaluate_flags;  // beside --checkpoint, --weights and --json
-  std::vector<RefusedFlag> refused_flags;        // with a reason of their own
+  std::vector<RefusedFlag> refused_flags;        // each with its reason
   std::vector<Override> evaluated_with;          // the user's overrides come after them
   EvaluationResult (*evaluate)(OpenedRun run, const EvaluationRequest& request) = nullptr;
 

@@ -25,7 +25,7 @@ std::vector<std::string> schemes_by_layer(const Settings& settings) {
   return schemes;
 }
 
-// Of how it computes, which changes no answer.
+// Changes how fast the model computes, and no answer.
 bool is_of_speed(const Override& override) {
   return override.key == "device" || override.key == "threads";
 }

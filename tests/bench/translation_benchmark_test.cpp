@@ -6,6 +6,7 @@
 #include "config/load.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
+#include "runs/trained_model.h"
 #include "tasks/translation/translator.h"
 
 using namespace roformer;

@@ -22,6 +22,7 @@
 #include "experiments/study.h"
 #include "has.h"
 #include "runs/train.h"
+#include "tasks/data_record.h"
 #include "tasks/task_definition.h"
 #include "tasks/untrained.h"
 #include "temporary_folder.h"
@@ -41,14 +42,18 @@ const PlaneSettings& plane(const Settings& settings) {
 }
 
 std::vector<Key> plane_keys() {
+  const std::vector<TaskKind> tasks{find_task("plane")->task};
   return {make_key("plane.noise", member_of([](auto& settings) -> auto& {
                      return settings.registered_task.template of<PlaneSettings>().noise;
                    }),
-                   {.range = between(0, 1), .help = "of the points' heights"}),
+                   {.range = between(0, 1), .help = "of the points' heights", .tasks = tasks}),
           make_key("plane.points", member_of([](auto& settings) -> auto& {
                      return settings.registered_task.template of<PlaneSettings>().points;
                    }),
-                   {.unit = "points", .range = between(1, 1000), .help = "of a validation"})};
+                   {.unit = "points",
+                    .range = between(1, 1000),
+                    .help = "of a validation",
+                    .tasks = tasks})};
 }
 
 const TaskKind kPlane = register_task_facts(
@@ -156,7 +161,7 @@ OpenedTask open_plane(const TaskSources& sources) {
   const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
   return {.task = std::make_unique<PlaneTask>(sources.settings, tokenizer, sources.plan),
           .tokenizer = tokenizer,
-          .data = {{"name", "plane"}, {"fingerprint", "0"}}};
+          .data = data_record(sources.settings)};
 }
 
 EvaluationResult evaluate_plane(OpenedRun run, const EvaluationRequest& request) {
@@ -253,7 +258,7 @@ TEST_CASE("a registered task trains, goes on as if it had not stopped, evaluates
   const Outcome foreign = run({"evaluate", folder.run("whole"), "--tokens", "9"});
   CHECK(has(foreign.errors, "--tokens: is not for the run of a plane"));
   CHECK(has(foreign.errors, "it takes --questions, --against"));
-  CHECK(has(run({"export", folder.run("whole"), "--output", folder.run("out")}).errors, "export"));
+  CHECK(run({"export", folder.run("whole"), folder.run("out")}).code == 2);
 
   const Outcome answers = run({"predict", folder.run("whole")}, "0 0\n1 1\n");
   REQUIRE(answers.code == 0);

@@ -9,10 +9,12 @@
 #include "experiments/declaration/study_settings.h"
 #include "has.h"
 #include "report/json_lines.h"
+#include "runs/stage_table.h"
 #include "runs/tiny_chinese.h"
 #include "runs/train.h"
 #include "runs/trained_model.h"
 #include "tasks/answer_comparison.h"
+#include "tasks/evaluation.h"
 #include "tasks/matching/matching_task.h"
 #include "training/checkpoint.h"
 

@@ -15,6 +15,7 @@
 #include "runs/model_source.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
+#include "runs/trained_model.h"
 #include "tasks/translation/text_translator.h"
 #include "tensor/safetensors.h"
 #include "training/checkpoint.h"

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "catch.h"
 #include "has.h"
-#include "tasks/language/fill_mask.h"
 #include "runs/tiny_run.h"
+#include "tasks/language/fill_mask.h"
 #include "tasks/language/language_evaluation.h"
 #include "tasks/untrained.h"
 
@@ -49,7 +49,8 @@ TEST_CASE("a trained model evaluates to the loss that its training reported") {
           trained.settings.position.of<RopeSettings>().layout);
     CHECK(evaluate_language_model(*rerope.model, rerope.settings, dataset).loss ==
           Approx(found.loss).epsilon(1e-5));
-    CHECK_NOTHROW(open_run_of<LanguageModel>(run.run(), {.overrides = {{"attention.window", "8"}}}));
+    CHECK_NOTHROW(
+        open_run_of<LanguageModel>(run.run(), {.overrides = {{"attention.window", "8"}}}));
   }
   SECTION("what changes the parameters, or is not asked of a trained model, is refused in words") {
     const std::string scheme = message(run, {.overrides = {{"position", "t5"}}});

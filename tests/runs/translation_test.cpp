@@ -1,5 +1,6 @@
 // Translation from prepared pairs to a run that translates: training, resuming, searching, scoring,
 // averaging.
+#include "runs/trained_model.h"
 #include "tasks/translation/text_translator.h"
 
 #include <ATen/ops/allclose.h>

@@ -1,5 +1,5 @@
-// The classes of a classifier's head, which stand in the order of the task's labels here and in any
-// order in a folder of Hugging Face's.
+// The order and names of a classifier's classes: here the order of the task's labels, in a Hugging
+// Face folder any order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,23 +16,23 @@ namespace roformer {
 // The task that a folder names ("sst2", "SST-2") as its word; empty where it is none of GLUE's.
 std::string glue_task_word(const std::string& name);
 
-// Where each class of the task stands among the folder's, by their names: the task's labels or what
-// Hugging Face's data sets call them. Empty where the folder's names are neither.
+// The index in the folder of each class of the task, found by name: the task's labels or the names
+// in Hugging Face's data sets. Empty if the folder's names are neither.
 std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
                                       const GlueTaskFacts& task);
 
-// What the task's labels are called, in their order: glue.class_names, or the labels themselves.
-// Throws Error (usage) where the key names more or fewer.
+// The names of the task's labels in their order: glue.class_names, or the labels themselves. Throws
+// Error (usage) if the key names more or fewer.
 std::vector<std::string> class_names(const GlueSettings& settings);
-// The key's value for these names; a name loses the sign that separates them.
+// The key's value for these names; the separator is removed from a name.
 std::string joined_class_names(const std::vector<std::string>& names);
 
-// Whether the names say nothing: none, or transformers' own "LABEL_0", "LABEL_1".
+// Whether the names are missing or transformers' default "LABEL_0", "LABEL_1".
 bool are_unnamed(const std::vector<std::string>& labels);
 
 // Whether a parameter is the head's last projection, which has a row for each class.
 bool has_row_of_each_class(const Settings& settings, const std::string& parameter);
-// Its rows by that order.
+// The rows in that order.
 at::Tensor in_class_order(const at::Tensor& value, const std::vector<std::int64_t>& order);
 
 }  // namespace roformer

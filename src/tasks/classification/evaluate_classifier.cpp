@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/progress.h"
-#include "tasks/answer_comparison.h"
 #include "tasks/classification/glue_figures.h"
 #include "tasks/classification/glue_task.h"
+#include "tasks/evaluation.h"
 #include "tasks/stored_data.h"
 #include "tasks/untrained.h"
 

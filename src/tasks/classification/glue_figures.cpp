@@ -16,7 +16,7 @@
 #include "config/task_facts.h"
 #include "metrics/agreement.h"
 #include "tasks/classification/classifier_classes.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -34,6 +34,13 @@ class Collector {
  private:
   GlueFigures figures_;
 };
+
+// The class with the largest output, [N].
+std::vector<std::int64_t> predicted_classes(const at::Tensor& outputs) {
+  const at::Tensor classes = outputs.argmax(1);
+  const auto* const first = classes.const_data_ptr<std::int64_t>();
+  return {first, first + classes.numel()};
+}
 
 void add_classification(GlueTask task, const at::Tensor& outputs,
                         const std::vector<GlueExample>& examples, Collector& figures) {
@@ -86,12 +93,6 @@ std::map<std::string, double> glue_figures_with_warnings(GlueTask task, const at
               glue_task_facts(task).folder);
   }
   return std::move(figures.values);
-}
-
-std::vector<std::int64_t> predicted_classes(const at::Tensor& outputs) {
-  const at::Tensor classes = outputs.argmax(1);
-  const auto* const first = classes.const_data_ptr<std::int64_t>();
-  return {first, first + classes.numel()};
 }
 
 std::vector<double> predicted_scores(const at::Tensor& outputs) {

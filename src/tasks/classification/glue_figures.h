@@ -33,8 +33,6 @@ GlueFigures glue_figures(GlueTask task, const at::Tensor& outputs,
 std::map<std::string, double> glue_figures_with_warnings(GlueTask task, const at::Tensor& outputs,
                                                          const std::vector<GlueExample>& examples);
 
-// The class with the largest output, [N].
-std::vector<std::int64_t> predicted_classes(const at::Tensor& outputs);
 // The single output of a regression, [N].
 std::vector<double> predicted_scores(const at::Tensor& outputs);
 

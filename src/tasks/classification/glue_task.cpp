@@ -70,20 +70,6 @@ std::vector<GlueSplit> validation_splits(GlueTask task) {
   return {GlueSplit::validation, GlueSplit::validation_mismatched};
 }
 
-std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
-                                            const std::vector<GlueSet>& sets,
-                                            Processes& processes) {
-  std::map<std::string, double> result;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    const std::string suffix = i == 0 ? "" : "_mismatched";
-    for (const auto& [name, value] : glue_figures_with_warnings(
-             task, classifier.predict(sets[i].texts, processes), sets[i].source.examples)) {
-      result[name + suffix] = value;
-    }
-  }
-  return result;
-}
-
 namespace {
 
 class GlueTraining : public TrainingTask {
@@ -146,7 +132,17 @@ class GlueTraining : public TrainingTask {
   }
 
   Figures validate(Processes& processes) override {
-    return validate_glue(classifier_, settings_.glue.task, validation_, processes);
+    Figures figures;
+    for (std::size_t i = 0; i < validation_.size(); ++i) {
+      const std::string suffix = i == 0 ? "" : "_mismatched";  // of MNLI's second set
+      const GlueSet& set = validation_[i];
+      for (const auto& [name, value] : glue_figures_with_warnings(
+               settings_.glue.task, classifier_.predict(set.texts, processes),
+               set.source.examples)) {
+        figures[name + suffix] = value;
+      }
+    }
+    return figures;
   }
 
   void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }

@@ -31,11 +31,6 @@ ClassifierShape glue_shape(const GlueSettings& settings);
 // The splits that a task is validated on: one, or MNLI's two.
 std::vector<GlueSplit> validation_splits(GlueTask task);
 
-// The figures of all validation sets as one: those of MNLI's second have names that end in
-// "_mismatched". Warns of metrics that are not defined.
-std::map<std::string, double> validate_glue(const Classifier& classifier, GlueTask task,
-                                            const std::vector<GlueSet>& sets, Processes& processes);
-
 EvaluationResult evaluate_classifier(OpenedRun run, const EvaluationRequest& request);
 void predict_labels(OpenedRun run, const PredictionRequest& request);
 

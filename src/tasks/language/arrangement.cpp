@@ -29,8 +29,8 @@ std::vector<std::int64_t> without_middle(std::int64_t length, double share) {
   return order;
 }
 
-// 0 .. count-1 at random, count > 1, none of them behind the one that it follows in order, nor 0 at
-// the beginning: every seam is one. About a third of all orders are such.
+// A random order of 0 .. count-1, count > 1, that does not begin with 0 and in which no number
+// follows its predecessor, so that every seam is a real one. About a third of all orders qualify.
 std::vector<std::int64_t> parted(std::int64_t count) {
   Random random(random_key({random_word("shuffled blocks")}));
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));

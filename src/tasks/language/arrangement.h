@@ -1,5 +1,5 @@
-// Other arrangements of a row's tokens, to ask how much a model depends on where they stand: the
-// text begins later, its middle is missing, its blocks are shuffled. Labels go with their tokens.
+// Rearranges a row's tokens to measure how much a model depends on their positions: the text begins
+// later, its middle is missing, or its blocks are shuffled. Labels move with their tokens.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct ArrangementSettings {
 };
 
 struct Arrangement {
-  std::vector<std::int64_t> order;  // the row's positions that are kept, as they now follow
-  Positions positions;              // where they stand, one each
+  std::vector<std::int64_t> order;  // the row's positions that are kept, in their new order
+  Positions positions;              // the position of each
 };
 
-// Of rows with `length` tokens. The first token, [CLS] of masked models, stays first. Shuffling is
-// the same for every row. Throws Error (usage) for more blocks than tokens, for a share that leaves
-// nothing, and for both at once.
+// For rows of `length` tokens. The first token, [CLS] of masked models, stays first. Every row is
+// shuffled in the same way. Throws Error (usage) for more blocks than tokens, for a share that
+// leaves nothing, and for both at once.
 Arrangement arrange(std::int64_t length, const ArrangementSettings& settings);
 
-// The batch with its rows so arranged. Each row must be one sequence, unless the order is the old
-// one.
+// The batch with its rows arranged in this way. Each row must be one sequence, unless the order is
+// unchanged.
 MaskedBatch arranged(MaskedBatch batch, const Arrangement& arrangement);
 CausalBatch arranged(CausalBatch batch, const Arrangement& arrangement);
 

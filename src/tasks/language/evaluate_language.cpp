@@ -109,8 +109,7 @@ class Passes {
   ProgressBar bar_;
 };
 
-// What is read at each length, in this order: the text as it stands and, where one is asked for, in
-// the other arrangement.
+// The passes at each length: the unchanged text first, then the arrangement that is asked for.
 std::vector<EvaluationOptions> passes_of(const EvaluationRequest& request) {
   std::vector<EvaluationOptions> passes;
   for (const std::int64_t length : request.lengths) {

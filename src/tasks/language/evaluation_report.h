@@ -10,7 +10,6 @@
 #include "report/chart.h"
 #include "report/table.h"
 #include "tasks/language/language_evaluation.h"
-#include "tasks/language/pseudo_perplexity.h"
 
 namespace roformer {
 
@@ -20,11 +19,11 @@ struct EvaluatedLength {
   ArrangementSettings arrangement;
   LanguageEvaluation figures;
   std::optional<double> bits_per_character;  // of causal models
-  std::optional<double> bits_per_byte;       // likewise, of the text as UTF-8
-  // Loss minus that of the text as it stands, both at the targets that this arrangement keeps;
-  // nothing for the text as it stands.
+  std::optional<double> bits_per_byte;       // of causal models; the text as UTF-8
+  // Loss minus the loss of the unchanged text, both at the targets that this arrangement keeps;
+  // nothing for the unchanged text.
   std::optional<double> change;
-  // With another model's losses of the same targets, where there is another.
+  // The comparison with another model on the same targets, if there is one.
   std::optional<PairedLosses> paired = {};
 };
 
@@ -47,18 +46,18 @@ struct EvaluationReport {
 // "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".
 std::string describe(const ArrangementSettings& arrangement);
 
-// The change of the loss from `plain` to `arranged` at the positions that the arrangement has
-// losses at.
+// The change of the loss from `plain` to `arranged` at the positions where the arrangement has
+// losses.
 double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged);
 
 Table to_table(const EvaluationReport& report);
-// Every figure with all digits; with the loss at each position where asked for.
+// Every figure with all digits, and with the loss at each position if `by_position`.
 nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position);
 // length, arrangement, position, targets, mean loss: one line for each position that has a loss.
 std::string losses_to_csv(const EvaluationReport& report);
 
-// The first evaluation of what to_json wrote with the loss at each position; throws nlohmann's
-// exception for anything else.
+// Reads the first evaluation of what to_json wrote with the loss at each position. Throws
+// nlohmann's exception for anything else.
 LanguageEvaluation evaluation_of(const nlohmann::json& report);
 
 LineChart loss_by_length(const EvaluationReport& report);

@@ -1,4 +1,4 @@
-// What a masked language model puts in the place of each [MASK] of a text.
+// The predictions of a masked language model for each [MASK] of a text.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct MaskPrediction {
   std::string filled;  // the text with this mask filled and the others as they were
 };
 
-// The marker that a mask is written as.
+// How a mask is written in a text.
 inline constexpr std::string_view kMaskMarker = "[MASK]";
 
 // For each mask of the text, the `top` most likely pieces, most likely first; empty where the text
 // has no mask. The model reads [CLS] text [SEP], as it was trained. Special tokens are never
-// predicted, and no other text than the marker stands for one. Throws Error (usage) for a causal
+// predicted, and only the marker is read as a mask. Throws Error (usage) for a causal
 // model and for a text longer than the scheme's table.
 std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& model, std::string_view text,
                                                    std::int64_t top);

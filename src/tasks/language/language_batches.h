@@ -1,5 +1,5 @@
 // The rows of a data set as batches of a language model: masked, or with the next token as target,
-// as the task says. What differs between the two ends here.
+// as the task says. No other file tells the two apart.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roformer {
 
-// All batches are on the CPU, functions of their number, and made on any thread.
+// Each batch is a function of its number. Batches are on the CPU and may be made on any thread.
 class LanguageBatches {
  public:
   virtual ~LanguageBatches() = default;
@@ -33,7 +33,7 @@ struct LanguageRows {
   BatchOptions batches = {};
 };
 
-// The data sets must outlive the batches. Validation is of the first. Throws as MaskedBatches does.
+// The data sets must outlive the batches. Validation reads the first. Throws as MaskedBatches does.
 std::unique_ptr<LanguageBatches> make_language_batches(const Settings& settings,
                                                        const std::vector<WeightedDataset>& sources,
                                                        const LanguageRows& rows);
@@ -43,7 +43,7 @@ struct LanguageSource {
   double weight = 1;
 };
 
-// The data of a stage and how they are dealt with there.
+// The data of a stage, and its rows and batches.
 struct LanguageStage {
   std::vector<LanguageSource> sources;
   std::int64_t length = 0;
@@ -56,13 +56,13 @@ std::vector<LanguageSource> language_sources(const Settings& settings,
                                              const std::shared_ptr<const Dataset>& main);
 std::vector<WeightedDataset> weighted_datasets(const std::vector<LanguageSource>& sources);
 
-// At least one: a training without stages is one. A stage has a seed of its own, so that a later
-// one of the same length does not repeat the rows and masks of an earlier one.
+// At least one: a training without stages is a single stage. Each stage has its own seed, so that a
+// later stage of the same length does not repeat the rows and masks of an earlier one.
 std::vector<LanguageStage> language_stages(const Settings& settings,
                                            const std::shared_ptr<const Dataset>& dataset,
                                            const std::vector<LanguageSource>& sources);
 
-// Logs what a mixture comes to, before it is trained on.
+// Logs the shares of a mixture before the training.
 void say_shares(const Settings& settings, const std::vector<LanguageSource>& sources);
 
 }  // namespace roformer

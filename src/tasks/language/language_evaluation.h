@@ -1,4 +1,5 @@
-// What a language model comes to on a split: loss, accuracy, losses by position and by row, bits.
+// Evaluates a language model on a split: loss, accuracy, losses by position and by row, bits; and
+// compares two models on the same targets.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace roformer {
 
 struct LanguageEvaluation {
   double loss = 0;  // mean negative log likelihood of the targets, nats
-  // Of the loss, by the rows of text, which were drawn from more text like it. NaN for one row.
+  // Of the loss, with the rows of text as the sample. NaN for one row.
   double standard_error = 0;
   double accuracy = 0;  // share of the targets that are the most likely piece
   std::int64_t targets = 0;
@@ -29,7 +30,7 @@ struct LanguageEvaluation {
   // many targets.
   std::vector<double> losses_by_position;
   std::vector<std::int64_t> targets_by_position;
-  // Of each row in its order: the sum of its targets' losses, and how many they are.
+  // For each row in order: the sum of its targets' losses, and the number of targets.
   std::vector<double> loss_sums_by_row;
   std::vector<std::int64_t> targets_by_row;
   Split split = Split::validation;
@@ -54,7 +55,7 @@ std::unique_ptr<LanguageBatches> ordered_batches(const Settings& settings, const
 void require_targets(const LanguageBatches& batches, const Settings& settings,
                      const Dataset& dataset);
 
-// Of such batches, shared out among the processes; each returns the figures of all.
+// Evaluates such batches, dealt over the processes; each returns the figures of all.
 LanguageEvaluation evaluate_language_batches(const LanguageModel& model, const Settings& settings,
                                              const Dataset& dataset, const LanguageBatches& batches,
                                              const EvaluationOptions& options,
@@ -82,5 +83,25 @@ struct PairedLosses {
 
 // Throws Error (usage) where the two were not evaluated on the same targets.
 PairedLosses compare_losses(const LanguageEvaluation& first, const LanguageEvaluation& second);
+
+struct PseudoPerplexityOptions {
+  Split split = Split::validation;
+  std::int64_t sequences = 16;  // rows of the split, from its beginning
+  std::int64_t length = 128;    // of a row
+  bool cross_documents = true;  // as data.cross_documents
+  std::int64_t shift = 0;       // the text begins at this position
+};
+
+struct PseudoPerplexity {
+  std::int64_t sequences = 0;  // rows that there were
+  std::int64_t tokens = 0;     // that were masked: all but the special ones
+  double loss = 0;             // mean negative pseudo-log-likelihood of a token, nats
+  double value = 0;            // exp(loss)
+};
+
+// Shows its progress on standard error. Throws Error (failure) where the split fills no row, and
+// ValidationStopped (training/signals.h).
+PseudoPerplexity pseudo_perplexity(const LanguageModel& model, const Dataset& dataset,
+                                   const PseudoPerplexityOptions& options);
 
 }  // namespace roformer

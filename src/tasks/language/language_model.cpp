@@ -5,7 +5,9 @@
 
 #include "attention/linear_attention.h"
 #include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/dispatch.h"
+#include "tensor/loops.h"
 #include "tensor/on_device.h"
 #include "tensor/products.h"
 

@@ -79,7 +79,7 @@ class LanguageTask : public TrainingTask {
 
   bool repeats_its_work() const override { return model_.repeats_its_work(); }
 
-  // Ranked at data.length in every stage; the other stages' lengths stand beside it.
+  // Every stage is ranked at data.length; the lengths of the other stages are reported, too.
   Figures validate(Processes& processes) override {
     const TaskFacts& facts = task_facts(settings_.task);
     Figures figures;

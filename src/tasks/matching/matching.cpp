@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/progress.h"
+#include "metrics/proportions.h"
 #include "metrics/statistics.h"
 #include "tasks/answer_comparison.h"
+#include "tasks/evaluation.h"
 #include "tasks/matching/matching_task.h"
 #include "tasks/stored_data.h"
 #include "tasks/task_definition.h"
@@ -19,7 +21,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The beginning of a text, for a line of its own.
+// The beginning of a text, to fill one line.
 std::string first_words(const std::string& text, std::size_t characters = 60) {
   std::string result;
   for (const char c : text) {
@@ -91,7 +93,7 @@ Settings at_length(Settings settings, std::optional<std::int64_t> length, const 
   return settings;
 }
 
-// What is evaluated: a set, and how both models answered it.
+// A set, and how both models answered it.
 struct Answered {
   const TrainedClassifier& model;
   Settings settings;  // with the length and the data that were asked for

@@ -47,7 +47,7 @@ at::Tensor matching_loss(const MatchingSettings& settings, const at::Tensor& sco
       at::Reduction::Sum);
 }
 
-// What batches are made of: pairs of texts, or for the triplet loss triplets.
+// The lengths of a batch's units: pairs of texts, or triplets with the triplet loss.
 std::vector<std::int32_t> unit_lengths(const MatchingSettings& settings,
                                        const std::vector<EncodedText>& texts) {
   std::vector<std::int32_t> lengths = lengths_of(texts);
@@ -319,7 +319,7 @@ namespace {
 // The last length of each share but the last.
 constexpr std::array<std::int64_t, 4> kLengths = {256, 512, 1024, 1536};
 
-// Of an example's texts, in tokens.
+// The longest of an example's texts, in tokens.
 std::int64_t longest_of(const MatchingSet& set, std::size_t example) {
   const auto texts = static_cast<std::size_t>(set.source.texts_per_example());
   std::int64_t longest = 0;

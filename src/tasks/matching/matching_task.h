@@ -20,7 +20,7 @@
 
 namespace roformer {
 
-// A set with its pairs of texts as ids. Of a triplet there are two, the closer one first.
+// A set with its pairs of texts as ids. A triplet has two pairs, the closer one first.
 struct MatchingSet {
   MatchingExamples source;
   std::vector<EncodedText> texts;  // [examples * source.texts_per_example()]

@@ -1,5 +1,5 @@
-// Answers of a model to probes of length: batches of questions of one size, and how many it has
-// right.
+// A model's answers to probes of length: batches of questions of one size, and the share of right
+// answers.
 #pragma once
 
 #include <cstdint>
@@ -16,39 +16,39 @@
 
 namespace roformer {
 
-// Questions of one kind as a model is given them.
+// How questions of one kind are given to a model.
 struct ProbeForm {
   ProbeKind kind = ProbeKind::copy;
-  // The id that stands in the answer's positions, all of them predicted at once; -1: the answer
-  // stands there, each character predicted from what precedes it.
+  // The id at the answer's positions, which are all predicted at once; -1: the answer itself is
+  // there, and each character is predicted from those before it.
   std::int64_t mask = -1;
 
   bool masked() const { return mask >= 0; }
 };
 ProbeForm probe_form(const Settings& settings, const Tokenizer& tokenizer);
 
-// The settings that a probe's model is made of: with tables for the longest test.
+// The settings of a probe's model, with tables that reach to the longest test.
 Settings with_room_for_tests(const Settings& settings);
 
 struct ProbeBatch : LanguageTrainingBatch {
   std::int64_t targets_of_row = 0;
 };
 
-// Questions of one size; the targets of a masked one are without the line end, which says nothing
-// there. A function of its arguments.
+// Questions of one size, a function of the arguments. Masked questions leave out the line end as a
+// target: it carries no information there.
 ProbeBatch probe_batch(const ProbeForm& form, std::int64_t size, std::int64_t rows,
                        std::uint64_t key);
 
 struct ProbeAnswers {
   double loss = 0;                 // of a symbol
   double right = 0;                // share of the answers that are right from begin to end
-  double right_symbols = 0;        // share of their targets; causal: behind the right ones before
+  double right_symbols = 0;        // share of their targets; causal: given the right ones before
   std::vector<bool> answers = {};  // [examples]: right or not; of a single process alone
 };
 
-// To `examples` questions of one size, the same for every model, dealt over the processes. An
-// answer whose targets are all the likeliest ones is what greedy decoding would have written (given
-// the keys of recall), or what an encoder writes in place.
+// Answers `examples` questions of one size, the same for every model, dealt over the processes. An
+// answer is right if all of its targets are the likeliest symbols: greedy decoding would write it
+// (given the keys of recall), or an encoder in place.
 ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, std::int64_t size,
                            std::int64_t examples, Processes& processes,
                            const WorkProgress& progress = {});

@@ -17,7 +17,7 @@
 #include "data/probes.h"
 #include "tasks/data_record.h"
 #include "tasks/language/language_model.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tasks/probe/probe_answers.h"
 #include "tasks/task_definition.h"
 

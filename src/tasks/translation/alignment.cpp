@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 
 namespace roformer {
 namespace {
@@ -31,7 +31,7 @@ struct Forced {
   void add(const AlignedPair& pair, std::int64_t begin, std::size_t number) {
     source_ids.insert(source_ids.end(), pair.source.begin(), pair.source.end());
     source_lengths.push_back(std::ssize(pair.source));
-    // What chose a token saw those before it.
+    // The step that chose a token saw the tokens before it.
     target_ids.push_back(begin);
     target_ids.insert(target_ids.end(), pair.target.begin(), pair.target.end() - 1);
     target_lengths.push_back(std::ssize(pair.target));
@@ -39,7 +39,7 @@ struct Forced {
   }
 };
 
-// Of each pair [target tokens, source tokens].
+// For each pair [target tokens, source tokens].
 std::vector<at::Tensor> attention_of(const Translator& translator, const Forced& forced,
                                      std::int64_t layer) {
   CrossAttentionRequest request = request_for(translator, layer);

@@ -1,5 +1,5 @@
-// Which token of a source each token of its translation attended to: read off the decoder's
-// attention to the source in one forced pass over texts that are there already.
+// Finds which source token each token of a translation attended to, from the decoder's attention to
+// the source in one forced pass over a given translation.
 #pragma once
 
 #include <cstdint>

@@ -111,7 +111,7 @@ std::vector<TranslatedLine> TextTranslator::search(
   return results;
 }
 
-// A table of positions ends; a beginning must leave room for the end behind it.
+// A beginning must leave room for the end token in the table of positions.
 void TextTranslator::check_beginnings(const std::vector<std::vector<TokenId>>& begins,
                                       const std::vector<std::size_t>& numbers,
                                       std::uint64_t first_line) const {

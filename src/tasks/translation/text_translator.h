@@ -1,5 +1,5 @@
 // Translates lines of text with a trained run, or an ensemble of runs, and scores given
-// translations. What `roformer translate` does, without its formats.
+// translations: `roformer translate` without its formats.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class TextTranslator {
   // In the order of the lines.
   std::vector<TranslatedLine> translate(const std::vector<std::string>& lines,
                                         const TranslationRequest& request) const;
-  // Of each line the given translation, as the runs see it. As many of each.
+  // Scores the given translation of each line. There are as many translations as lines.
   std::vector<TranslatedLine> score(const std::vector<std::string>& lines,
                                     const std::vector<std::string>& translations,
                                     const TranslationRequest& request) const;
@@ -69,7 +69,7 @@ class TextTranslator {
                                      const std::vector<std::vector<TokenId>>& prefixes,
                                      const TranslationRequest& request,
                                      bool ends_with_prefix) const;
-  // Of all translations of the lines.
+  // For all translations of the lines.
   void add_alignments(const std::vector<std::vector<TokenId>>& sources,
                       const std::vector<std::vector<Hypothesis>>& found,
                       const std::vector<std::size_t>& numbers,

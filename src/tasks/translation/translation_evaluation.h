@@ -1,5 +1,5 @@
-// What a set of a parallel corpus comes to under a translator: likelihood, and BLEU and chrF of
-// real decoding.
+// Evaluates a translator on a set of a parallel corpus: likelihood, and BLEU and chrF of real
+// decoding, also by the length of the source.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,13 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/encoder_decoder.h"
+#include "model/ensemble.h"
 #include "model/generate.h"
+#include "model/sample_texts.h"
 #include "model/step_model.h"
+#include "model/translation_step.h"
 #include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/parallel.h"
 
 namespace roformer {
@@ -68,7 +72,7 @@ std::vector<std::vector<Hypothesis>> sampled(StepModel& step, std::vector<BeamSe
   return found;
 }
 
-// What all groups of sources have in common.
+// What all groups of sources share.
 struct Search {
   const std::vector<std::vector<TokenId>>& sources;
   const std::vector<std::vector<TokenId>>& prefixes;  // none, or one a source
@@ -212,7 +216,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
     for (std::size_t number = 0; number < groups.size(); ++number) work(number, translators);
     return results;
   }
-  // What holds for the caller's thread holds for the others.
+  // The other threads get the caller's gradient mode and weights.
   const bool gradients = c10::GradMode::is_enabled();
   const InferenceWeights* const weights = InferenceWeights::in_use();
   for_each_in_turn(

@@ -6,7 +6,7 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "config/position_facts.h"
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

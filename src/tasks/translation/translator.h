@@ -23,7 +23,7 @@ namespace roformer {
 struct TranslationBatch {
   at::Tensor source_ids;  // [S] int64, each sentence with its end
   TokenLayout source;
-  at::Tensor target_ids;  // [T] int64, each sentence behind the begin token
+  at::Tensor target_ids;  // [T] int64, each sentence after the begin token
   TokenLayout target;
   at::Tensor labels;  // [T] int64: what follows each target id, the end at last
 };
@@ -41,8 +41,8 @@ class Translator : public TaskModel {
   Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
              const ComputePlan& plan);
 
-  // The same parameters in a model of its own, for another thread: what the schemes keep from one
-  // call to the next is of one thread. This outlives it.
+  // Another model with the same parameters, for another thread: the schemes' caches belong to one
+  // thread. This model must outlive it.
   std::unique_ptr<Translator> borrowing() const;
 
   ParameterStore& parameters() override { return parameters_; }

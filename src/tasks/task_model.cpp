@@ -1,4 +1,4 @@
-#include "tasks/model_setup.h"
+#include "tasks/task_model.h"
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
