@@ -12,11 +12,10 @@
 #include <span>
 #include <utility>
 
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "config/attention_settings.h"
-#include "metrics/clustered_mean.h"
 #include "metrics/statistics.h"
 #include "position/one_position.h"
 

@@ -12,7 +12,7 @@
 
 #include "analysis/attention_record.h"
 #include "analysis/score_shares.h"
-#include "attention/attention_observer.h"
+#include "attention/attend.h"
 #include "config/settings.h"
 #include "data/dataset.h"
 #include "data/parallel_dataset.h"

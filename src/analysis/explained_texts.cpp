@@ -9,11 +9,8 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "data/length_batches.h"
-#include "data/parallel_batches.h"
 #include "tasks/language/language_batches.h"
-#include "tasks/language_batches.h"
 #include "tasks/translation/translator.h"
-#include "tasks/translator.h"
 #include "tasks/untrained.h"
 
 namespace roformer {

@@ -4,8 +4,8 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
-#include "analysis/golden_options.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "config/schemes/dual_chunk.h"
 #include "config/schemes/explicit_positions.h"
 #include "config/schemes/fope.h"

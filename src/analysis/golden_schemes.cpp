@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "config/schema.h"
-#include "position/alibi.h"
 #include "position/scheme_parts.h"
 
 namespace roformer {

@@ -1,9 +1,9 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 
-#include "analysis/golden_options.h"
 #include "analysis/golden_schemes.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "config/schemes/alibi.h"
 #include "config/schemes/cope.h"
 #include "config/schemes/dape.h"

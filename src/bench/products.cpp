@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "bench/timing.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 
 namespace roformer {
 namespace {

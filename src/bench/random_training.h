@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/benchmark.h"
-#include "data/parallel_batches.h"
+#include "data/length_batches.h"
 
 namespace roformer {
 

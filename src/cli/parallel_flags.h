@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "base/cores.h"
 #include "base/file.h"
+#include "base/origin.h"
 #include "cli/corpus_flags.h"
 #include "cli/tokenizer_flags.h"
 #include "data/parallel_recipe.h"

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/checksummed_lines.h"
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"

@@ -12,9 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "data/pair_source.h"
 #include "text/characters.h"
-#include "text/script.h"
 
 namespace roformer {
 

@@ -12,8 +12,8 @@
 #include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "experiments/data_facts.h"
 #include "experiments/record.h"
+#include "experiments/run_result.h"
 
 namespace roformer {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/launch.h"
 #include "experiments/declaration/study_settings.h"
 #include "experiments/job_runner.h"
-#include "experiments/recorded_trials.h"
+#include "experiments/protocol_record.h"
 #include "experiments/run_result.h"
 
 namespace roformer {

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/manifest.h"
 #include "base/output_folder.h"
 #include "config/position_facts.h"
 #include "config/schemes/learned.h"

@@ -8,7 +8,6 @@
 #include "attention/attention_cache.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "config/attention_layers.h"
 #include "config/attention_settings.h"
 #include "tensor/aten.h"
 #include "tensor/finite_check.h"

@@ -10,10 +10,8 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "data/length_batches.h"
-#include "data/length_buckets.h"
 #include "tasks/shared_batches.h"
 #include "tasks/task_model.h"
-#include "tensor/graph_recording.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -11,7 +11,7 @@
 
 #include "config/matching_settings.h"
 #include "config/settings.h"
-#include "data/length_buckets.h"
+#include "data/length_batches.h"
 #include "data/text_pairs.h"
 #include "model/heads.h"
 #include "model/transformer_stack.h"

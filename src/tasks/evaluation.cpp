@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "config/task_facts.h"
-#include "metrics/proportions.h"
+#include "metrics/statistics.h"
 
 namespace roformer {
 

@@ -9,7 +9,6 @@
 #include <functional>
 #include <unordered_map>
 
-#include "config/device_settings.h"
 #include "config/training_settings.h"
 #include "tensor/scoped.h"
 

@@ -12,7 +12,6 @@
 #include "data/batches.h"
 #include "runs/tiny_run.h"
 #include "tasks/language/language_evaluation.h"
-#include "tasks/language/pseudo_perplexity.h"
 
 using namespace roformer;
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/task_facts.h"
 
 namespace roformer {

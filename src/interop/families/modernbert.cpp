@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/attention_layers.h"
+#include "config/attention_settings.h"
 #include "config/position_facts.h"
 #include "config/schemes/layers.h"
 #include "config/schemes/rope.h"

@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "data/length_batches.h"
-#include "data/length_buckets.h"
 #include "tasks/classifier.h"
 #include "tasks/data_record.h"
 

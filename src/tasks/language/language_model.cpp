@@ -4,10 +4,8 @@
 #include <ATen/ops/full.h>
 
 #include "attention/linear_attention.h"
-#include "tasks/model_setup.h"
 #include "tasks/task_model.h"
 #include "tensor/dispatch.h"
-#include "tensor/loops.h"
 #include "tensor/on_device.h"
 #include "tensor/products.h"
 

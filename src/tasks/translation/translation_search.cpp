@@ -14,12 +14,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/encoder_decoder.h"
-#include "model/ensemble.h"
 #include "model/generate.h"
-#include "model/sample_texts.h"
 #include "model/step_model.h"
-#include "model/translation_step.h"
-#include "tasks/model_setup.h"
 #include "tasks/task_model.h"
 #include "tensor/parallel.h"
 
