@@ -228,8 +228,8 @@ const SchemeDefinition* scheme_that_is_said(const std::string& key) {
   return said ? scheme : nullptr;
 }
 
-// Refuses a value that chooses its scheme beside another choice: one would be dropped. The layers of
-// a composite scheme may have such a value.
+// Refuses a value that chooses its scheme beside another choice: one would be dropped. The layers
+// of a composite scheme may have such a value.
 void refuse_another(const SchemeDefinition& scheme, const Assignment& assignment,
                     const Assignment* chosen, Problems& problems) {
   if (chosen == nullptr || chosen->text == scheme.facts.name) return;

@@ -23,7 +23,7 @@ struct AttentionSettings {
   bool favor_stabilize = true;
   double favor_epsilon = 1e-4;
   LinearRotation linear_rotation = LinearRotation::numerator;  // eq. 19, or rotate first
-  std::vector<LayerMapEntry> layers;  // what some layers have otherwise (attention_layers.h)
+  std::vector<LayerMapEntry> layers;                           // what some layers have otherwise
 };
 
 // FAVOR+ features of a head: attention.features, or D ln D rounded to even (Choromanski 2021).

@@ -8,8 +8,8 @@
 namespace roformer {
 namespace {
 
-// Other programs' and papers' names of keys (their last part) and values. Those of schemes are among
-// their facts.
+// Other programs' and papers' names of keys (their last part) and values. Those of schemes are
+// among their facts.
 struct Synonym {
   std::string_view word;
   std::string_view meant;

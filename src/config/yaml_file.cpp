@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "config/assignment.h"
 #include "config/schema.h"
 #include "config/suggest.h"
@@ -68,14 +67,7 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
     throw_usage(path.string(), exists ? "is not a configuration file" : "no such file",
                 "a YAML file, for instance one of configs/");
   }
-  const std::string text = read_file(path, kLargestDescription);
-  try {
-    return parse_document(text);
-  } catch (const YAML::Exception& problem) {
-    throw_usage(path.string() + ":" + std::to_string(problem.mark.line + 1),
-                "is not valid YAML: " + problem.msg,
-                "one `key: value` a line, sections indented with spaces");
-  }
+  return parse_document_of(path, "one `key: value` a line, sections indented with spaces");
 }
 
 // One name for one file; that of a file without any (in memory only) is the given one.

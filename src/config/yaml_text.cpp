@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "config/value.h"
 
 namespace roformer {
@@ -74,6 +76,16 @@ YAML::Node parse_document(const std::string& text) {
   YAML::Node document = documents.empty() ? YAML::Node() : documents.front();
   AliasBound(text.size()).visit(document);
   return document;
+}
+
+YAML::Node parse_document_of(const std::filesystem::path& file, const std::string& hint) {
+  const std::string text = read_file(file, kLargestDescription);
+  try {
+    return parse_document(text);
+  } catch (const YAML::Exception& problem) {
+    throw_usage(fmt::format("{}:{}", file.string(), problem.mark.line + 1),
+                "is not valid YAML: " + problem.msg, hint);
+  }
 }
 
 YAML::Node parse_value(std::string_view text, const std::string& wanted) {

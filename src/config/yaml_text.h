@@ -3,6 +3,7 @@
 
 #include <yaml-cpp/node/node.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace roformer {
 // aliases that expand to far more than is written there, so that nobody who walks the nodes needs a
 // bound.
 YAML::Node parse_document(const std::string& text);
+
+// The same for a file. Throws Error (usage, with file:line and the hint) for one that is no YAML.
+YAML::Node parse_document_of(const std::filesystem::path& file, const std::string& hint = "");
 
 // Messages about the key `<<`, which is not merged.
 inline constexpr const char* kMergeKey = "<<";

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "config/yaml_text.h"
 #include "data/corpus_stream.h"
 
@@ -84,13 +83,7 @@ std::optional<fs::path> recipe_among(const std::vector<fs::path>& arguments) {
 }
 
 YAML::Node parse_recipe(const fs::path& path, const std::string& what) {
-  YAML::Node root;
-  try {
-    root = parse_document(read_file(path, kLargestDescription));
-  } catch (const YAML::Exception& problem) {
-    throw_usage(fmt::format("{}:{}", path.string(), problem.mark.line + 1),
-                "is not valid YAML: " + problem.msg);
-  }
+  const YAML::Node root = parse_document_of(path);
   if (!root.IsMap()) {
     throw_usage(path.string(), fmt::format("is not {}: wanted `key: value` lines", what));
   }

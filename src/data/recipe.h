@@ -42,8 +42,8 @@ Recipe read_recipe(const std::filesystem::path& path,
 std::optional<std::filesystem::path> recipe_among(
     const std::vector<std::filesystem::path>& arguments);
 
-// For readers of recipes of other kinds. The file's map; throws Error (usage) where it is no YAML or
-// no map: "is not a recipe".
+// For readers of recipes of other kinds. The file's map; throws Error (usage) where it is no YAML
+// or no map: "is not a recipe".
 YAML::Node parse_recipe(const std::filesystem::path& path, const std::string& what = "a recipe");
 // Reads that map and throws Error (usage) with all that is wrong.
 void read_recipe_fields(const std::filesystem::path& path, const YamlFields::Read& read,

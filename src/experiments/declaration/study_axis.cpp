@@ -37,8 +37,8 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-// The axis's value that a flag means: it has the same name, and its keys begin with those of the flag
-// (two files may have formulas of one name).
+// The axis's value that a flag means: it has the same name, and its keys begin with those of the
+// flag (two files may have formulas of one name).
 const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) {
   // The flag names a formula as the file does.
   const bool named = axis.key == "position" && find_position_facts(flag.label) == nullptr &&
@@ -78,8 +78,8 @@ void widen(MatrixAxis& axis, MatrixAxis flag) {
   }
 }
 
-// Replaces the values of the axis by those that flags name. One that the file has, too, keeps the keys
-// that it has there.
+// Replaces the values of the axis by those that flags name. One that the file has, too, keeps the
+// keys that it has there.
 void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   MatrixAxis named = flags.front();
   named.values.clear();

@@ -42,8 +42,8 @@ void check_evaluations(const StudySettings& study, const std::string& file, Prob
 void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
                          Problems& problems);
 
-// Where a key has no effect in a combination, only its first value is run; the other values, the same
-// run under other names, are refused with the reason.
+// Where a key has no effect in a combination, only its first value is run; the other values, the
+// same run under other names, are refused with the reason.
 void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs);
 
 // Contradictory combinations become rows that say so, unless nothing can be run at all.

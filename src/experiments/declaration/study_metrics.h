@@ -12,8 +12,8 @@
 namespace roformer {
 
 // The figures of a run with these settings: counts and times, the figures of its validations under
-// the names that studies use ("validation_loss", "masked_accuracy" in mlm), and those of its task. Each
-// is a metric, and so is its name with "_median" added.
+// the names that studies use ("validation_loss", "masked_accuracy" in mlm), and those of its task.
+// Each is a metric, and so is its name with "_median" added.
 std::vector<std::string> run_figures(const Settings& settings);
 
 // What a study calls the loss of the test set at a length (`evaluate: {split: test}`): "test_loss"
