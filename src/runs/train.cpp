@@ -161,14 +161,14 @@ void refuse_lack_of_memory(const std::exception& error, const Settings& settings
 }
 
 // All that a training reads. Nothing is written yet.
-struct OpenedRun {
+struct TrainingInputs {
   Continuation continuation;
   OpenedTask opened;
   nlohmann::json data;                // for run.json
   std::optional<ModelSource> source;  // of model.from, for a run without checkpoints
 };
 
-OpenedRun open_run(const Settings& settings, ExistingRun existing, const ComputePlan& plan) {
+TrainingInputs open_inputs(const Settings& settings, ExistingRun existing, const ComputePlan& plan) {
   const fs::path folder = settings.runs / settings.run;
   const Continuation continuation = look_at_run(settings, existing);
   std::optional<ModelSource> source;
@@ -196,7 +196,7 @@ struct Agreement {
   std::string way;                 // of the gradients between GPUs, in words; empty on CPUs
 };
 
-Agreement agree(const Settings& settings, const OpenedRun& run, const ComputePlan& plan,
+Agreement agree(const Settings& settings, const TrainingInputs& run, const ComputePlan& plan,
                 Processes& processes) {
   check_processes(settings, plan, processes);
   if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
@@ -230,12 +230,12 @@ void say_beginning(const RunDirectory& run, const Settings& settings, TrainingTa
 
 TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
                          Processes& processes) {
-  OpenedRun opened = open_run(settings, existing, plan);
-  TrainingTask& task = *opened.opened.task;
-  const Agreement agreement = agree(settings, opened, plan, processes);
+  TrainingInputs inputs = open_inputs(settings, existing, plan);
+  TrainingTask& task = *inputs.opened.task;
+  const Agreement agreement = agree(settings, inputs, plan, processes);
   std::vector<std::string> start;
-  if (opened.source) start = take_from(*opened.source, settings, opened.opened);
-  opened.source.reset();  // its weights are large
+  if (inputs.source) start = take_from(*inputs.source, settings, inputs.opened);
+  inputs.source.reset();  // its weights are large
   const RunDirectory run = claim_folder(settings, existing, processes);
   std::string needed;
   const auto end_with = [&](const std::exception& error) {
@@ -244,8 +244,8 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   };
   try {
     if (processes.first()) {
-      begin_record(run, settings, opened.continuation, task,
-                   record_of(opened.data, plan, processes));
+      begin_record(run, settings, inputs.continuation, task,
+                   record_of(inputs.data, plan, processes));
     }
     say_beginning(run, settings, task, plan, processes);
     if (!agreement.way.empty()) log::info("gradients of the GPUs go {}", agreement.way);
