@@ -18,6 +18,8 @@
 #include "data/parallel_dataset.h"
 #include "model/transformer_stack.h"
 #include "runs/trained_model.h"
+#include "tasks/language/language_model.h"
+#include "tasks/translation/translator.h"
 
 namespace roformer {
 

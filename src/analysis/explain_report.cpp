@@ -338,7 +338,7 @@ ExplainedRun explain_run(const std::string& name, const TrainedTranslator& trans
   const std::string encoder = translator.settings.position.scheme;
   const std::string decoder = translator.settings.position.of_decoder().scheme;
   return explained(name, encoder == decoder ? encoder : fmt::format("{} and {}", encoder, decoder),
-                   translator, dataset, options, trained_positions(*translator.translator));
+                   translator, dataset, options, trained_positions(*translator.model));
 }
 
 }  // namespace roformer

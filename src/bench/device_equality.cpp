@@ -63,7 +63,7 @@ struct Case {
   }
 };
 
-using Named = std::vector<std::pair<const char*, at::Tensor>>;
+using NamedResults = std::vector<std::pair<const char*, at::Tensor>>;
 
 struct Inputs {
   at::Tensor rows;      // [T, (H + 2G) D] bfloat16
@@ -97,7 +97,7 @@ TiledAttention attention_of(const Case& one, const Inputs& in) {
   return attention;
 }
 
-Named results(const Case& one, const Inputs& in) {
+NamedResults results(const Case& one, const Inputs& in) {
   const TiledAttention attention = attention_of(one, in);
   const at::Tensor output = at::empty(in.gradient.sizes(), in.gradient.options());
   const at::Tensor logarithm = tiled_attention_forward(attention, output);
@@ -106,7 +106,7 @@ Named results(const Case& one, const Inputs& in) {
                                .value = at::zeros_like(output)};
   if (in.additive.defined()) into.additive.push_back(at::zeros_like(in.additive));
   tiled_attention_backward(attention, output, logarithm, in.gradient, into);
-  Named all{{"output", output},
+  NamedResults all{{"output", output},
             {"logarithm of the denominators", logarithm},
             {"gradient of the queries", into.query},
             {"gradient of the keys", into.key},
@@ -232,9 +232,9 @@ AttentionEquality compare_attention(at::Device device) {
                         .to(at::kBFloat16),
             .gradient = at::randn({tokens, Case::kHeads * width}, random).to(at::kBFloat16),
             .additive = added == Added::nothing ? at::Tensor() : one.additive(random)};
-        const Named host = results(one, inputs);
+        const NamedResults host = results(one, inputs);
         ++equality.cases;
-        Named made;
+        NamedResults made;
         try {
           made = results(one, inputs.on(device));
           // The copy waits for a GPU, which then reports what went wrong.

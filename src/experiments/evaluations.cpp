@@ -21,6 +21,7 @@
 #include "runs/shared_options.h"
 #include "runs/trained_model.h"
 #include "tasks/language/evaluation_report.h"
+#include "tasks/untrained.h"
 #include "training/checkpoint.h"
 #include "training/training_state.h"
 

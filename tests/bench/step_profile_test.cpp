@@ -1,4 +1,4 @@
-#include "bench/benchmark.h"
+#include "bench/random_training.h"
 
 #include <ATen/ATen.h>
 

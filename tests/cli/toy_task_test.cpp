@@ -195,7 +195,7 @@ void predict_plane(OpenedRun run, const PredictionRequest& request) {
   }
 }
 
-const bool registered = [] {
+const bool plane_is_registered = [] {
   register_task({.task = kPlane,
                  .noun = PlaneModel::kNoun,
                  .open = open_plane,
@@ -229,7 +229,7 @@ struct PlaneFolder : TemporaryFolder {
 }  // namespace
 
 TEST_CASE("a registered task is a word of the key, with keys of its own") {
-  REQUIRE(registered);
+  REQUIRE(plane_is_registered);
   CHECK(has(run({"config", "keys", "plane"}).output,
             "plane.points\n    integer from 1 to 1000, in points; default: 64\n"));
   const PlaneFolder folder;
