@@ -296,7 +296,7 @@ TEST_CASE("config check says what a run will export as, or why as nothing") {
   };
   CHECK(has(checked("task: mlm\n"), "\n  exports as RoFormerForMaskedLM\n"));
   CHECK(
-      has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT and"));
+      has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT, RoFormer and"));
   CHECK(has(checked("task: mlm\nposition: t5\n"), "not t5"));
   CHECK(
       has(checked("matrix: {position: [rope, learned, none]}\n"), "  learned: exports as BertFor"));

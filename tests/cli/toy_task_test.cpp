@@ -274,6 +274,8 @@ TEST_CASE("a registered task is ranked and shown in a study by its own figure") 
   const PlaneFolder folder("matrix: {plane.noise: [0.1, 0.5]}\nstudy: {metric: explained}\n");
   const StudySettings study = load_study(folder.file);
   for (const StudyRun& one : study.runs) train_run(one.settings, ExistingRun::refuse);
+  // The runs are finished as if this study had started them.
+  std::filesystem::create_directories(folder.run("plane/configs"));
   const StudyOutcome outcome = run_study(study, {.program = "/bin/false"});
   CHECK(outcome.failed == 0);
   REQUIRE(outcome.rows.size() == 2);

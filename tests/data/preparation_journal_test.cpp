@@ -101,7 +101,7 @@ TEST_CASE("A killed preparation goes on to bitwise the set of one that was never
   CHECK(fs::exists(set.partial / "train-00002.bin"));
   double part = 0;
   const std::string words = said([&] { part = set.again(); });
-  CHECK(has(words, "going on where a killed process stopped"));
+  CHECK(has(words, "resuming where a killed process stopped"));
   // Not the training set's finished shards, which are the most of it.
   CHECK(part < 0.65);
   CHECK(part > 0.1);
@@ -199,7 +199,7 @@ TEST_CASE("What another command left is not gone on with, and a line says why") 
   }
   const std::string words = said([&] { CHECK(set.again() > 0.8); });
   CHECK(has(words, why));
-  CHECK(has(words, "beginning anew"));
+  CHECK(has(words, "starting over"));
   set.check_whole();
 }
 

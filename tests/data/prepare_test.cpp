@@ -227,7 +227,7 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   const std::string begin = description.string() + ": ";
   CHECK(with("roformer dataset", "other dataset").starts_with(begin + "is not a data set"));
   CHECK(with("\"version\": 2", "\"version\": 9").starts_with(begin + "has version 9"));
-  CHECK(with("\"documents\": ", "\"documents\": -").starts_with(begin + "\"test.documents\" is -"));
+  CHECK(with("\"documents\": ", "\"documents\": -1").starts_with(begin + "\"test.documents\" is -1"));
   CHECK(with("\"seed\": 1", "\"seed\": \"1\"")
             .starts_with(begin + "\"seed\" is \"1\", wanted a non-negative integer"));
   CHECK(with("\"fingerprint\": \"", "\"fingerprint\": \"x")

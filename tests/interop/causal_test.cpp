@@ -120,6 +120,7 @@ TEST_CASE("every scaling of the rotation gives transformers' logits") {
   const nlohmann::json written =
       write_fields(scaled.family->fields, {.settings = scaled.settings,
                                            .model_type = "llama",
+                                           .architecture = "LlamaForCausalLM",
                                            .positions = scaled.settings.data.length});
   CHECK(written.contains("rope_scaling"));
   CHECK(!written.contains("rope_parameters"));

@@ -418,7 +418,9 @@ Family modernbert_family() {
            .twins = {{"decoder.weight", "embeddings.tok_embeddings.weight"}}},
       .classification_head = {{{"head.dense", "head.dense", {width, width}},
                                {"head.norm", "head.norm", {width}},
-                               {"classifier", "classifier", {any, width}}}},
+                               // Its last layer has a bias in every model.
+                               {"classifier.weight", "classifier.weight", {any, width}},
+                               {"classifier.bias", "classifier.bias", {any}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .rotates_halves = true,
       .one_head = true,
