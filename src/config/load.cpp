@@ -262,7 +262,7 @@ std::vector<Override> smoke_flags(const Settings& settings) {
             kRows * settings.data.length);
   }
   if (facts.has_decoder) at_most("decoding.sentences", settings.decoding.sentences, kRows);
-  if (facts.data == TaskData::generated) {
+  if (find_key("probe.examples")->applies_to(settings.task)) {
     at_most("probe.examples", settings.probe.examples, kRows);
   }
   return flags;

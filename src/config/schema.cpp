@@ -40,10 +40,10 @@ Choice task_choice() {
 std::vector<Key> general_keys() {
   return {
       make_key("task", task_choice(),
-                   {.help = "what is trained: mlm predicts masked tokens (BERT), causal_lm "
-                            "the next token, glue classifies sentences, translation is an "
-                            "encoder-decoder, matching finds the closer of two texts, probe and "
-                            "masked_probe answer questions that are made on the fly"}),
+               {.help = "what is trained: mlm predicts masked tokens (BERT), causal_lm "
+                        "the next token, glue classifies sentences, translation is an "
+                        "encoder-decoder, matching finds the closer of two texts, probe and "
+                        "masked_probe answer questions that are made on the fly"}),
       ROFORMER_KEY(run, {.help = "name of the run, a folder under `runs`; default: the name of "
                                  "the configuration file"}),
       ROFORMER_KEY(runs, {.help = "folder that holds the runs", .decides = Decides::nothing}),

@@ -102,7 +102,8 @@ const Family& exported_family(const Settings& settings) {
 }
 
 std::string exported_architecture(const Settings& settings) {
-  return exported_family(settings).architecture(task_facts(settings.task).exported == ExportForm::classifier);
+  const bool classifies = task_facts(settings.task).exported == ExportForm::classifier;
+  return exported_family(settings).architecture(classifies);
 }
 
 }  // namespace roformer

@@ -15,7 +15,6 @@
 #include "data/glue.h"
 #include "interop/export.h"
 #include "interop/import.h"
-#include "tasks/classification/classifier_classes.h"
 #include "runs/new_run.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
@@ -199,7 +198,9 @@ ExportSummary export_text_model(const Settings& settings,
                                 const fs::path& checkpoint, const fs::path& folder) {
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
   ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-  if (task_facts(settings.task).exported == ExportForm::classifier) model.labels = class_names(settings.glue);
+  if (task_facts(settings.task).exported == ExportForm::classifier) {
+    model.labels = class_names(settings.glue);
+  }
   return write_hugging_face_folder(model, folder);
 }
 

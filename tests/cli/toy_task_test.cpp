@@ -242,6 +242,7 @@ TEST_CASE("a registered task is a word of the key, with keys of its own") {
 
 TEST_CASE("a registered task trains, goes on as if it had not stopped, evaluates and predicts") {
   const PlaneFolder folder;
+  CHECK(run({"train", folder.file, "--smoke"}).code == 0);
   REQUIRE(run({"train", folder.file, "--run", "whole"}).code == 0);
   REQUIRE(run({"train", folder.file, "--run", "two", "--training.steps", "20"}).code == 0);
   REQUIRE(run({"train", folder.file, "--run", "two", "--training.steps", "60", "--resume"}).code ==

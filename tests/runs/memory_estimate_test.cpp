@@ -1,5 +1,6 @@
 #include "runs/memory_estimate.h"
 
+#include <c10/util/Flags.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include "tasks/task_definition.h"
 #include "tensor/profile.h"
 #include "training/training_step.h"
+
+C10_DECLARE_bool(caffe2_use_fatal_for_enforce);
 
 using namespace roformer;
 
@@ -54,6 +57,11 @@ TEST_CASE("a training that takes more than the free memory is refused") {
                     Catch::Contains("the training takes about ") && Catch::Contains(" are free") &&
                         Catch::Contains("--training.exceed_memory true"));
   CHECK_FALSE(is_run(run.run()));  // its name is free again
+}
+
+// libsentencepiece and libc10 share a symbol (text/sentencepiece_model.cpp).
+TEST_CASE("no library writes over LibTorch's flags") {
+  CHECK_FALSE(FLAGS_caffe2_use_fatal_for_enforce);
 }
 
 TEST_CASE("a batch that does not fit is one line with an estimate, and the old run stays") {

@@ -206,7 +206,8 @@ void expect_bert_layers(const Settings& settings, Wishes& wishes) {
   expect_plain_attention(settings, wishes);
   wishes.expect(settings.model.embedding_scale == EmbeddingScale::none,
                 "embeddings are not scaled (model.embedding_scale none)");
-  wishes.expect(task_facts(settings.task).exported != ExportForm::none, "none is a matcher of texts");
+  wishes.expect(task_facts(settings.task).exported != ExportForm::none,
+                "none is a matcher of texts");
   expect_older_blocks(settings.model, wishes);
 }
 

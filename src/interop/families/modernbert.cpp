@@ -359,7 +359,8 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
                 "its embedding is not scaled (model.embedding_scale none)");
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "its language head is BERT's (model.head bert)");
-  wishes.expect(task.exported != ExportForm::classifier || settings.glue.head == ClassifierHead::modernbert,
+  wishes.expect(task.exported != ExportForm::classifier ||
+                    settings.glue.head == ClassifierHead::modernbert,
                 "its classification head is glue.head modernbert");
 }
 
