@@ -40,6 +40,6 @@ std::string system_message(int error_number);
 
 }  // namespace roformer
 
-// Only for our own bugs. Active in every build, because a wrong number is worse than a stop.
+// An assert for our own bugs. Active in every build, because a wrong number is worse than a stop.
 #define ROFORMER_ASSERT(expression) \
   ((expression) ? void(0) : ::roformer::assertion_failed(#expression, __FILE__, __LINE__))

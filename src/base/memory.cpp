@@ -28,7 +28,7 @@ std::uint64_t named_number(const std::string& path, const std::string& wanted) {
   return kUnknown;
 }
 
-// In bytes, from a line in kB.
+// The amount in bytes; the line gives it in kB.
 std::uint64_t named_amount(const char* path, const std::string& wanted) {
   const std::uint64_t kibibytes = named_number(path, wanted);
   return kibibytes == kUnknown ? kUnknown : kibibytes * 1024;

@@ -71,8 +71,8 @@ void prepare_process() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool closed = ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
     if (!closed) continue;
-    // This is the lowest free number. Losing results is an error, as on a full disk; losing
-    // messages is not.
+    // open() takes the lowest free number, which is `descriptor`. Standard output is read-only, so
+    // that losing results is an error, as on a full disk; losing messages is not.
     const int mode = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     [[maybe_unused]] const int opened = ::open("/dev/null", mode);
   }

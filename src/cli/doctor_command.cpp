@@ -92,7 +92,7 @@ std::string launch_words() {
   }
 }
 
-// Without a GPU there is no need to compile kernels.
+// The reason why no GPU kernels can be compiled, such as the lack of a GPU; empty: they can.
 const std::string& reason_against_gpu_kernels() {
   return gpu_support().usable ? gpu::reason_against_kernels() : gpu_support().reason;
 }

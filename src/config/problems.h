@@ -7,7 +7,7 @@
 
 namespace roformer {
 
-// Where a value was given: "file:line" or the flag ("--seed").
+// The place of a value: "file:line" or the flag ("--seed").
 using SourceLocation = std::string;
 
 struct Problem {

@@ -149,8 +149,7 @@ int edit_distance(std::string_view left, std::string_view right) {
 
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
   const std::string form = normal_form(word);
-  // Such a text is longer than any key, so it is no typing error; its table of distances would be
-  // large.
+  // A text longer than any key is no typing error, and its table of distances would be large.
   if (form.empty() || form.size() > 100) return "";
   std::vector<Candidate> candidates;
   for (const std::string& name : known) {

@@ -53,19 +53,19 @@ struct TaskFacts {
   bool has_decoder = false;  // an encoder-decoder: its scheme works in both directions
   TaskData data = TaskData::generated;
   std::string_view data_hint;  // where to get its data, for a user who named none
-  // Its examples are labelled. run.json counts them, and the figure that ranks is also called
-  // "score", so that tasks with different metrics share one table.
+  // Whether the examples are labelled. If so, run.json counts them, and the figure that ranks is
+  // also called "score", so that tasks with different metrics share one table.
   bool labelled = false;
   ExportForm exported = ExportForm::none;
 
-  // Rows of the schema that come before and after the model's section.
+  // Returns the rows of the schema that come before and after the model's section.
   std::vector<Key> (*keys)() = nullptr;
   std::vector<Key> (*keys_after_model)() = nullptr;
 
-  // The figures of its validations, and the figure that ranks checkpoints.
+  // Returns the figures of the task's validations, and the figure that ranks checkpoints.
   std::vector<TaskFigure> (*figures)(const Settings& settings) = nullptr;
   std::string_view (*ranked_by)(const Settings& settings) = nullptr;
-  // How its own figures are displayed; task_facts.cpp has those that several tasks share.
+  // How the task's own figures are displayed; task_facts.cpp has those that several tasks share.
   std::vector<MetricFacts> metrics;
   // The metrics that a study shows besides its main one if it names none.
   std::vector<std::string_view> columns;

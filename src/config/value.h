@@ -21,9 +21,9 @@ struct InvalidValue : std::runtime_error {
   std::string hint;
 };
 
-// These are the only readers of numbers in configurations, studies and recipes. An integer may end
-// in k, M or G (10^3, 10^6, 10^9). A leading zero (010) is refused because some YAML readers take
-// 010 for eight.
+// The four functions below are the only readers of numbers in configurations, studies and recipes.
+// An integer may end in k, M or G (10^3, 10^6, 10^9). A leading zero (010) is refused because some
+// YAML readers take 010 for eight.
 std::int64_t parse_integer(std::string_view text, const Range& range);
 std::uint64_t parse_seed(std::string_view text);
 double parse_number(std::string_view text, const Range& range);

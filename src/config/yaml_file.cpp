@@ -124,7 +124,8 @@ class Flattener {
                            .list = list_});
   }
 
-  // Such as `position.formula: FILE#NAME` or `position.layers: {0-2: rope}`.
+  // Whether the section has such a value: `position.formula: FILE#NAME`, `position.layers: {0-2:
+  // rope}`.
   static bool is_value_of_section(const std::string& name, const YAML::Node& value) {
     if (value.IsScalar()) return is_shorthand(name);
     if (!value.IsMap()) return false;
@@ -188,7 +189,7 @@ class Reader {
         settings.push_back(entry);
       }
     }
-    // These sections come after those of the extended file, wherever `extends` is in this file.
+    // The study's sections follow those of the extended file, wherever `extends` is in this file.
     for (const std::string& name : kStudySections) {
       if (const YAML::Node node = root[name]) {
         result.sections[name] = {.file = path, .line = node.Mark().line + 1, .node = node};

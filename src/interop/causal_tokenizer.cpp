@@ -156,8 +156,8 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   const std::vector<std::int64_t> ends = text_ends(tokenizer, decoding.end_tokens);
   const bool named = !ends.empty() && ends.front() < tokenizer.vocabulary_size();
   const TokenId end = named ? static_cast<TokenId>(ends.front()) : -1;
-  // This class reads tokenizer.model as it is; LlamaTokenizer would turn its pieces into byte
-  // pairs.
+  // PreTrainedTokenizerFast reads tokenizer.model as it is; LlamaTokenizer would turn its pieces
+  // into byte pairs.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                    {"model_max_length", longest},
                                    {"add_bos_token", first >= 0}};

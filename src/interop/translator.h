@@ -28,8 +28,8 @@ void finish_translator(const std::filesystem::path& folder, const FolderConfig& 
 void require_rows(const std::filesystem::path& folder, const Tokenizer& tokenizer,
                   std::int64_t rows);
 
-// Both sides hold the same object if there is one tokenizer. `separate`: each side has its own
-// table. Appends to `notes` what a user should know.
+// The two tokenizers of a translator: the same object twice if both sides share one. `separate`:
+// each side has its own table. Appends to `notes` what a user should know.
 struct TranslatorTokenizers {
   const Tokenizer& source;
   const Tokenizer& target;

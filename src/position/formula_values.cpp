@@ -68,7 +68,7 @@ std::pair<at::Tensor, at::Tensor> all_pairs(const AttentionContext& context) {
   return {query, context.causal ? at::minimum(key, query) : key};
 }
 
-// For 1 + x or x + 1, returns x; otherwise nullptr.
+// Returns x for 1 + x or x + 1; otherwise nullptr.
 const FormulaNode* beyond_one(const FormulaNode& node) {
   if (node.operation != Op::add) return nullptr;
   for (const std::size_t side : {0, 1}) {

@@ -79,7 +79,7 @@ class Rope : public PositionScheme {
     };
     add("rope", RopeScaling::none);
     for (const auto& [name, scaling] : kScalings) {
-      // Only a model defines the lists of LongRoPE.
+      // The lists of LongRoPE exist only for models that define them.
       if ((unscaled && scaling != RopeScaling::longrope) || settings_.scaling == scaling) {
         add(name, scaling);
       }

@@ -116,8 +116,8 @@ enum class ContentScores { none, changed, own };
 struct BiasDependence {
   bool on_layer = false;   // false: all layers share one bias
   bool on_length = false;  // on the number of keys
-  // Only on the distance key - query. bias_at() then gives the bias by distance, bias() expands it,
-  // and tiled attention never stores it for all pairs.
+  // Whether it depends only on the distance key - query. bias_at() then gives the bias by distance,
+  // bias() expands it, and tiled attention never stores it for all pairs.
   bool on_distance_alone = false;
 };
 

@@ -132,8 +132,8 @@ nlohmann::json read_record(const fs::path& run) {
   return record;
 }
 
-// For the list data.sources or the stages, names the first entry that differs. An entry is a
-// fingerprint ("… x weight") or a count of tokens.
+// Names the first entry of data.sources or of the stages that differs. An entry is a fingerprint
+// ("… x weight") or a count of tokens.
 [[noreturn]] void refuse_other_list(const std::string& field, const nlohmann::json& now,
                                     const nlohmann::json& then) {
   const std::size_t end = field.find('_');

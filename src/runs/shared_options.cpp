@@ -70,7 +70,7 @@ Given given_by(const Settings& stored, const std::vector<Override>& overrides) {
   return given;
 }
 
-// For a model with one scheme in all layers.
+// The overrides for a model with one scheme in all layers.
 std::vector<Override> options_of_all(const std::vector<PositionSettings>& trained,
                                      const Given& given) {
   Options common;

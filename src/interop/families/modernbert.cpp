@@ -419,7 +419,7 @@ Family modernbert_family() {
            .twins = {{"decoder.weight", "embeddings.tok_embeddings.weight"}}},
       .classification_head = {{{"head.dense", "head.dense", {width, width}},
                                {"head.norm", "head.norm", {width}},
-                               // Its last layer has a bias in every model.
+                               // The head's last layer has a bias in every model.
                                {"classifier.weight", "classifier.weight", {any, width}},
                                {"classifier.bias", "classifier.bias", {any}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
