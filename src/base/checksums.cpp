@@ -24,7 +24,7 @@ constexpr int kManifestVersion = 1;
 constexpr std::size_t kBlockBytes = 1 << 18;
 constexpr std::int64_t kThreads = 4;
 
-// A manifest may only name files of its folder and subfolders.
+// A manifest may only name files in its folder and subfolders.
 bool is_inside(const fs::path& name) {
   return name.is_relative() && name.has_filename() &&
          name.native() == name.lexically_normal().native() && *name.begin() != ".." &&
@@ -36,7 +36,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kChecksum = "checksum";
 
-// Names in alphabetical order and numbers in their shortest form, whatever the file looks like.
+// Uses names in alphabetical order and numbers in their shortest form, whatever the file's layout.
 std::string checksum_of(const json& object) {
   const std::string text = object.dump();
   return hexadecimal(XXH3_64bits(text.data(), text.size()));
@@ -55,7 +55,7 @@ Manifest::File Manifest::measure(const fs::path& path) {
   const std::span<const std::byte> bytes = mapped.bytes();
   File file{.bytes = bytes.size()};
   file.blocks.resize((bytes.size() + kBlockBytes - 1) / kBlockBytes);
-  // Most of the time goes to the pages of the file, which several threads find faster.
+  // Reading the file's pages takes most of the time, and several threads read them faster.
   on_threads(file.blocks.size(), kThreads, [&](std::size_t number) {
     const std::size_t begin = number * kBlockBytes;
     const auto block = bytes.subspan(begin, std::min(kBlockBytes, bytes.size() - begin));
@@ -140,7 +140,7 @@ std::optional<Damage> Manifest::check(const std::string& name) const {
     damage.message = "is not there";
     return damage;
   }
-  // Before it is read: a sparse file may claim any size.
+  // Checks the size before reading: a sparse file may claim any size.
   if (const std::uint64_t bytes = MappedFile(damage.file).bytes().size(); bytes != written.bytes) {
     damage.message = fmt::format("has {} bytes, {} were written", bytes, written.bytes);
     return damage;

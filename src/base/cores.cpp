@@ -23,14 +23,14 @@ double share(double time, double period) {
   return time > 0 && period > 0 ? time / period : kNoQuota;
 }
 
-// "200000 100000" or "max 100000".
+// Reads "200000 100000" or "max 100000".
 double quota_of_version_2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double time = 0, period = 0;
   return file >> time >> period ? share(time, period) : kNoQuota;
 }
 
-// -1: none.
+// Returns -1 for no quota.
 double quota_of_version_1(const fs::path& group) {
   double time = 0, period = 0;
   std::ifstream(group / "cpu.cfs_quota_us") >> time;
@@ -38,8 +38,9 @@ double quota_of_version_1(const fs::path& group) {
   return share(time, period);
 }
 
-// The group and all that it lies in, each of which may have a quota, from "4:cpu,cpuacct:/a/b" or
-// "0::/a/b" of /proc/self/cgroup. In a container its own group is the top, whatever the name says.
+// The control group and all groups that contain it, each of which may have a quota. Reads
+// "4:cpu,cpuacct:/a/b" or "0::/a/b" in /proc/self/cgroup. Inside a container, its own group is the
+// top, whatever the name says.
 std::vector<fs::path> groups_of(const fs::path& root, bool version_2) {
   std::vector<fs::path> groups{""};
   std::ifstream file(root / "proc/self/cgroup");

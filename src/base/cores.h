@@ -1,4 +1,4 @@
-// The cores that this process may use, and work shared by several threads.
+// The cores that this process may use, and work that several threads share.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,12 @@ namespace roformer {
 // `root`: the folder that holds the system's files.
 double usable_cores(const std::filesystem::path& root = "/");
 
-// The same as whole threads, at least one. More threads would only wait for each other.
+// The same limit as a number of whole threads, at least one. More threads would only wait for each
+// other.
 std::int64_t usable_threads(const std::filesystem::path& root = "/");
 
-// Calls work(i) once for each i below `count`, from at most `threads` threads, and returns when all
-// is done. An exception stops the work and is thrown here.
+// Calls work(i) once for each i below `count` from at most `threads` threads, and returns after the
+// last call. An exception stops the work and is rethrown here.
 void on_threads(std::size_t count, std::int64_t threads,
                 const std::function<void(std::size_t)>& work);
 

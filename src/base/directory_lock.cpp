@@ -55,7 +55,7 @@ void warn_once(const std::filesystem::path& path, int error_number) {
 
 }  // namespace
 
-// Writes the signs of life.
+// Writes signs of life into the lock file.
 class DirectoryLock::Beating {
  public:
   Beating(int descriptor, const DirectoryLockOptions& options)
@@ -75,9 +75,9 @@ class DirectoryLock::Beating {
   std::int64_t number_ = 0;
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::jthread thread_;  // the last: it uses the others
+  std::jthread thread_;  // last, because it uses the others
 
-  // The text never gets shorter, so that nothing has to be cut off.
+  // The text never becomes shorter, so nothing has to be cut off.
   void write() {
     const std::string text =
         std::to_string(::getpid()) + " " + options_.host + " " + std::to_string(++number_) + "\n";
@@ -95,7 +95,7 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
   const Holder holder(before);
   const FileLock lock = try_lock(descriptor_.number(), path);
   if (lock == FileLock::of_another) refuse(directory, holder);
-  // Where the kernel cannot tell, the signs of life do.
+  // Where the kernel cannot tell whether the holder lives, its signs of life do.
   if (!holder.host.empty() && (holder.host != options.host || lock == FileLock::none_here)) {
     log::info("{}: process {} on {} held it last; seeing whether it still lives",
               directory.string(), holder.process, holder.host);
@@ -103,7 +103,7 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
     while (std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(options.beat / 4);
       const std::string now = read_lock(path);
-      if (now.empty()) break;  // it has ended meanwhile
+      if (now.empty()) break;  // the holder has ended meanwhile
       if (now != before) refuse(directory, Holder(now));
     }
   }
@@ -113,7 +113,7 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
 
 DirectoryLock::~DirectoryLock() {
   beating_.reset();
-  // In an empty file nobody waits for a sign of life.
+  // Nobody waits for signs of life in an empty file.
   [[maybe_unused]] const int cut = ::ftruncate(descriptor_.number(), 0);
 }
 

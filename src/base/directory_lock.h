@@ -1,6 +1,7 @@
-// Locks of files and directories, on one machine and across machines. The kernel holds them (flock)
-// and frees them when the process is killed. Where a network file system does not carry that from
-// one machine to another, the lock file of a directory names its holder and shows signs of life.
+// Locks files and directories, on one machine and across machines. The kernel holds the locks
+// (flock) and frees them when the process is killed. Some network file systems do not carry these
+// locks between machines. There the lock file of a directory names its holder and shows signs of
+// life.
 #pragma once
 
 #include <chrono>
@@ -16,32 +17,32 @@ namespace roformer {
 
 enum class FileLock {
   ours,
-  of_another,  // another process holds it
+  of_another,  // another process holds the lock
   none_here,   // this file system has no locks
 };
 
-// Locks an open file without waiting. `path` is for messages. Some file systems have no locks
-// (Lustre without -o flock, some NFS servers, some containers); the program then warns once and
-// goes on. Throws Error (failure) for any other problem.
+// Locks an open file without waiting. `path` is for messages. If the file system has no locks
+// (Lustre without -o flock, some NFS servers, some containers), the program warns once and
+// continues. Throws Error (failure) for any other problem.
 FileLock try_lock(int descriptor, const std::filesystem::path& path);
 
 struct DirectoryLockOptions {
   std::string host = host_name();
   std::chrono::milliseconds beat{2000};  // between two signs of life in the file
-  // After this time without one, the holder on another machine counts as dead.
+  // A holder on another machine counts as dead after this time without a sign of life.
   std::chrono::milliseconds patience{10'000};
 };
 
-// Another process holds the directory.
+// Thrown if another process holds the directory.
 class DirectoryInUse : public Error {
  public:
   using Error::Error;
 };
 
 // Holds DIRECTORY/.lock until destroyed. The file says "PROCESS HOST NUMBER", and the number grows.
-// Throws DirectoryInUse naming process and machine where another process holds it. If the file was
-// left on another machine, or the file system has no locks, the constructor watches it for
-// `patience`. The folder is the user's, or one of ours inside it.
+// Throws DirectoryInUse, which names the process and the machine, if another process holds it. If
+// another machine left the file, or the file system has no locks, the constructor watches it for
+// `patience`. The folder is the user's or one that this program made inside it.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const InnerPath& directory, const DirectoryLockOptions& options = {});

@@ -1,5 +1,5 @@
-// Errors of the user's making. A command throws Error with one readable line; main prints it and
-// turns its kind into the exit code. Mistakes of this program itself are asserts (ROFORMER_ASSERT).
+// Errors that a user can cause. A command throws Error with one readable line; main prints it and
+// turns its kind into the exit code. Bugs of this program are asserts instead (ROFORMER_ASSERT).
 #pragma once
 
 #include <stdexcept>
@@ -8,18 +8,18 @@
 namespace roformer {
 
 enum class ErrorKind {
-  failure,  // exit code 1: the command was right, the world was not (missing file, full disk)
+  failure,  // exit code 1: the command was right but something failed (missing file, full disk)
   usage,    // exit code 2: the command line or the configuration is wrong
 };
 
-// what() is "LOCATION: MESSAGE (hint: HINT)", without the parts that are empty.
+// what() is "LOCATION: MESSAGE (hint: HINT)", without the empty parts.
 class Error : public std::runtime_error {
  public:
   struct Parts {
     ErrorKind kind = ErrorKind::failure;
-    std::string message;   // what is wrong: the value got and what is allowed
+    std::string message;   // what is wrong: the value and what is allowed
     std::string location;  // where: file, file:line, flag
-    std::string hint;      // the way out
+    std::string hint;      // how to fix it
   };
   explicit Error(Parts parts);
   ErrorKind kind() const { return parts_.kind; }
@@ -33,13 +33,13 @@ class Error : public std::runtime_error {
 [[noreturn]] void throw_failure(std::string location, std::string message, std::string hint = "");
 [[noreturn]] void throw_usage(std::string location, std::string message, std::string hint = "");
 
-// Text of errno for a failed system call, for instance "No space left on device".
+// The text of errno after a failed system call, for instance "No space left on device".
 std::string system_message(int error_number);
 
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 
 }  // namespace roformer
 
-// For our own bugs only; active in every build, because a wrong number is worse than a stop.
+// An assert for our own bugs. Active in every build, because a wrong number is worse than a stop.
 #define ROFORMER_ASSERT(expression) \
   ((expression) ? void(0) : ::roformer::assertion_failed(#expression, __FILE__, __LINE__))

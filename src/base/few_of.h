@@ -1,4 +1,4 @@
-// Some of many names, so that a message stays a line.
+// Shortens a list of names so that a message stays one line.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace roformer {
 
-// "a, b, c and 4 more": at most `most` of the texts.
+// "a, b, c and 4 more", with at most `most` of the texts.
 std::string few_of(const std::vector<std::string>& texts, std::size_t most = 5);
 
 }  // namespace roformer

@@ -1,7 +1,8 @@
-// The one reader of fields, for files that anyone may have written, in JSON or YAML. It gives a
-// field's value as the type that is wanted and within its range, or refuses it in one line: where,
-// which field, what it is and what is wanted. JsonFields throws at the first refusal; YamlFields
-// (config/yaml_fields.h) collects all of them, since a user mends a file in one go.
+// The one reader of fields, for JSON and YAML files that anyone may have written. It returns a
+// field's value with the wanted type and within its range. Otherwise it refuses the value in one
+// line that says where, which field, what it is and what is wanted. JsonFields throws at the first
+// refusal; YamlFields (config/yaml_fields.h) collects all of them, because a user fixes a file in
+// one go.
 //
 //   const JsonFields fields(document, "config.json");
 //   model.layers = fields.count("num_hidden_layers", 12, between(1, 1000));
@@ -24,18 +25,19 @@
 
 namespace roformer {
 
-// Words of a file and what they mean.
+// The words of a file and their meanings.
 template <class Choice>
 using FieldWords = std::initializer_list<std::pair<const char*, Choice>>;
 
-// `Node` shows a value of a file (JsonNode, YamlNode). `Self`, the class that derives from this
-// one, has report(node, field, message, hint) for what is refused, which throws or remembers it,
-// message_of(node, wanted), and of_map(node, path), a reader of another map of the same file.
+// `Node` represents a value of a file (JsonNode, YamlNode). `Self`, the derived class, has three
+// functions: report(node, field, message, hint) throws or stores a refusal, message_of(node,
+// wanted) composes its message, and of_map(node, path) returns a reader of another map of the same
+// file.
 template <class Self, class Node>
 class FieldReader {
  public:
-  // Readers of a field that must be there, and of one that has a default: that of a field that is
-  // null in JSON, too.
+  // Each type has a reader for a required field and one for a field with a default. In JSON, a
+  // field that is null takes the default too.
   std::string text(const std::string& name) const {
     return read<std::string>(required(name), name, {});
   }
@@ -61,10 +63,10 @@ class FieldReader {
   double amount(const std::string& name) const { return number(name, at_least(0)); }
   bool flag(const std::string& name) const { return read<bool>(required(name), name, {}); }
   bool flag(const std::string& name, bool standard) const { return read_or(name, standard, {}); }
-  std::uint64_t hash(const std::string& name) const {  // as hexadecimal() writes it
+  std::uint64_t hash(const std::string& name) const {  // written by hexadecimal()
     return hash_of(required(name), name);
   }
-  // Reads a field into a value, which stays as it is where the field is not given.
+  // Reads a field into a value, which stays unchanged if the field is missing.
   template <class Value>
   void take(const std::string& name, Value& value, const Range& range = {}) const {
     value = read_or(name, value, range);
@@ -92,7 +94,7 @@ class FieldReader {
     return word(name, words.begin()->second, words);
   }
 
-  // Lists that must be there; the limits are those of each item.
+  // Readers of required lists; the limits apply to each item.
   std::vector<std::string> texts(const std::string& name) const {
     return read_list(name, [&](const Node& item, const std::string& field) {
       return read<std::string>(item, field, {});
@@ -127,17 +129,18 @@ class FieldReader {
   }
   const Node& map() const { return map_; }
 
-  // The fields of a map that is, or lies in, a field of that name.
+  // The fields of a map that is in a field of that name, directly or deeper.
   Self inside(const Node& node, const std::string& name) const {
     if (node.is_there() && !node.is_map()) refuse_node(node, name, Node::kMap, "");
     return self().of_map(node, path_ + name + ".");
   }
 
-  // Names that may be given although nothing asks for them.
+  // Permits names that nothing asks for.
   void allow(std::initializer_list<const char*> names) const {
     asked_->insert(asked_->end(), names.begin(), names.end());
   }
-  // Refuses what nothing has asked for so far. `hint_for(name, known)` suggests one that was.
+  // Refuses every field that nothing has asked for so far. `hint_for(name, known)` suggests a known
+  // name.
   void refuse_others() const {
     refuse_others([](const std::string&, const std::vector<std::string>&) { return ""; });
   }
@@ -157,7 +160,7 @@ class FieldReader {
                    const std::string& hint) const {
     self().report(node, path_ + name, self().message_of(node, wanted), hint);
   }
-  // Reports a field that is not there, as none.
+  // Reports a missing field and returns no value.
   Node required(const std::string& name) const {
     const Node found = node(name);
     if (!found.is_there()) self().report_missing(path_ + name);
@@ -184,11 +187,11 @@ class FieldReader {
   template <class Value>
   Value read(const Node& node, const std::string& name, const Range& range) const {
     Value value{};
-    if (!node.is_there()) return value;  // reported as missing
+    if (!node.is_there()) return value;  // already reported as missing
     std::string hint;
     bool good = node.read(value, hint);
     if constexpr (std::is_arithmetic_v<Value>) {
-      // No limits: NaN is a number, too.
+      // A range without limits also permits NaN.
       good = good && (range.words().empty() || range.contains(static_cast<double>(value)));
     }
     if (good) return value;
@@ -222,7 +225,7 @@ class FieldReader {
   }
 };
 
-// A value of a JSON file, which must outlive it, or none.
+// A value of a JSON file, or no value. The file's JSON must outlive this object.
 class JsonNode {
  public:
   static constexpr const char* kMap = "an object";
@@ -237,15 +240,16 @@ class JsonNode {
   bool is_map() const { return value_ != nullptr && value_->is_object(); }
   bool is_list() const { return value_ != nullptr && value_->is_array(); }
   JsonNode child(const std::string& name) const;
-  std::vector<JsonNode> items() const;     // none where it is no list
-  std::vector<std::string> names() const;  // none where it is no map
+  std::vector<JsonNode> items() const;     // empty for any value but a list
+  std::vector<std::string> names() const;  // empty for any value but a map
   std::string describe() const;
 
-  // False where the value is of another type. The hint, of YAML's nodes, says how to write it.
+  // Returns false if the value has another type. JSON sets no hint; YAML's nodes use it to say how
+  // to write the value.
   bool read(std::string& value, std::string& hint) const;
   bool read(std::int64_t& value, std::string& hint) const;
   bool read(std::uint64_t& value, std::string& hint) const;
-  bool read(double& value, std::string& hint) const;  // null, JSON's only word for it, is NaN
+  bool read(double& value, std::string& hint) const;  // null, JSON's only way to write it, is NaN
   bool read(bool& value, std::string& hint) const;
 
  private:
@@ -254,11 +258,11 @@ class JsonNode {
 
 class JsonFields : public FieldReader<JsonFields, JsonNode> {
  public:
-  // The object must outlive it. This and every reader throw Error (failure, location `file`, with
-  // the hint).
+  // The object must outlive this one. The constructor and every reader throw Error (failure,
+  // location `file`, with the hint).
   JsonFields(const nlohmann::json& object, std::string file, std::string hint = "");
 
-  // Null where the field is not there or null.
+  // Returns null if the field is missing or null.
   const nlohmann::json* find(const std::string& name) const;
   const nlohmann::json& any(const std::string& name) const { return *required(name).value(); }
   const nlohmann::json& list(const std::string& name) const;
@@ -267,7 +271,7 @@ class JsonFields : public FieldReader<JsonFields, JsonNode> {
   // `wanted`: "an integer from 1 to 64".
   [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 
-  // For FieldReader.
+  // FieldReader uses this.
   static constexpr const char* kUnknown = "is not a known field";
   [[noreturn]] void report(const JsonNode& node, const std::string& field,
                            const std::string& message, const std::string& hint) const;

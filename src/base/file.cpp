@@ -36,8 +36,8 @@ void write_all(int descriptor, const char* data, std::size_t bytes, const fs::pa
   }
 }
 
-// The descriptor of a name such as "/dev/stdout" or "/dev/fd/5"; -1 for other names. Opening such
-// a name would write the file from its beginning.
+// The descriptor behind a name such as "/dev/stdout" or "/dev/fd/5"; -1 for other names. Opening
+// such a name would overwrite the file from its beginning.
 int open_descriptor(const fs::path& path) {
   const std::string name = path.lexically_normal().string();
   if (name == "/dev/stdout") return STDOUT_FILENO;
@@ -52,9 +52,9 @@ int open_descriptor(const fs::path& path) {
   return -1;
 }
 
-// The end of a chain of links, whether it exists or not.
+// The end of a chain of links, even if it does not exist.
 fs::path target_of(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // the kernel's limit
   std::error_code error;
   for (int links = 0; fs::is_symlink(path, error); ++links) {
     if (links == kMostLinks) throw_failure(path.string(), "is a link that leads in a circle");
@@ -64,7 +64,7 @@ fs::path target_of(fs::path path) {
   return path;
 }
 
-// After a system call that set errno.
+// Call after a system call that set errno.
 [[noreturn]] void throw_unreadable(const fs::path& path) {
   if (errno != ENOENT && errno != ENOTDIR) throw ReadError(path, errno);
   throw_failure(path.string(), "cannot read: " + system_message(errno));
@@ -78,7 +78,7 @@ ReadError::ReadError(const fs::path& path, int error_number)
 
 namespace {
 
-// The rest of an open file; a pipe has no known size.
+// Reads the rest of an open file. The size of a pipe is unknown.
 std::string read_whole(int descriptor, const fs::path& path, std::uint64_t largest) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw_unreadable(path);
@@ -99,13 +99,13 @@ std::string read_whole(int descriptor, const fs::path& path, std::uint64_t large
       return contents;
     }
     if (size > largest) refuse_size();
-    if (size == contents.size()) contents.resize(2 * size);  // a pipe, or a file that grows
+    if (size == contents.size()) contents.resize(2 * size);  // for a pipe or a growing file
   }
 }
 
 void refuse_kind(const fs::path& path, mode_t mode) {
   if (S_ISDIR(mode)) throw_failure(path.string(), "is a directory, not a file");
-  // A device may have no end.
+  // Refused because a device may have no end.
   if (S_ISCHR(mode) || S_ISBLK(mode)) throw_failure(path.string(), "is a device, not a file");
 }
 
@@ -124,7 +124,7 @@ Descriptor open_regular(const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path, std::uint64_t largest) {
-  // Only the user can mean a pipe by such a name (a shell's <(command)).
+  // Only the user can name a pipe in this way (a shell's <(command)).
   if (path == "/dev/stdin" || open_descriptor(path) >= 0) return read_input(path);
   return read_whole(open_regular(path).number(), path, largest);
 }
@@ -146,8 +146,8 @@ std::string read_input(const fs::path& path) {
 
 namespace {
 
-// Creates or empties the file for this process alone, after waiting for another process that still
-// writes it. Returns no descriptor, with errno set, on failure.
+// Creates or empties the file for this process alone. Waits for another process that is still
+// writing it. On failure returns no descriptor and sets errno.
 Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(10);
@@ -161,7 +161,7 @@ Descriptor open_alone(int folder, const fs::path& name, const fs::path& path) {
                       ::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
                       own.st_ino == there.st_ino && own.st_dev == there.st_dev;
     if (ours && !S_ISREG(own.st_mode)) throw_failure(path.string(), "is not a regular file");
-    if (ours && own.st_nlink > 1) {  // the file has other names, under which it must stay
+    if (ours && own.st_nlink > 1) {  // the file must stay under its other names
       ::unlinkat(folder, name.c_str(), 0);
       continue;
     }
@@ -198,7 +198,7 @@ void sync_directory(const fs::path& path) {
   const int descriptor =
       ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw_failure(path.string(), "cannot open: " + system_message(errno));
-  // Some file systems know no syncing of directories.
+  // Some file systems cannot sync directories.
   const bool failed = ::fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP;
   const int error_number = errno;
   ::close(descriptor);
@@ -216,7 +216,7 @@ AtomicFile::AtomicFile(InnerPath path) : path_(std::move(path)) {
       if (!descriptor_) throw_failure(path_.string(), "cannot open: " + system_message(errno));
       return;
     }
-    path_ = target_of(path_);  // the last name is no link from here on
+    path_ = target_of(path_);  // the last name is no longer a link
   }
   path_.require_plain();
   const fs::path name = path_.name();
@@ -235,7 +235,7 @@ AtomicFile::AtomicFile(InnerPath path) : path_(std::move(path)) {
 }
 
 AtomicFile::~AtomicFile() {
-  // While the lock is held; afterwards another writer may use the name.
+  // While the lock is held: later another writer may use the name.
   if (descriptor_ && folder_) ::unlinkat(folder_.number(), partial_.c_str(), 0);
 }
 
@@ -277,13 +277,13 @@ void AtomicFile::commit() {
     if (::close(descriptor_.release()) != 0) fail();
     return;
   }
-  if (mode_) ::fchmod(descriptor_.number(), *mode_);  // fails, harmlessly, on another user's file
+  if (mode_) ::fchmod(descriptor_.number(), *mode_);  // harmless if it fails on another user's file
   if (::fsync(descriptor_.number()) != 0) fail();
-  // Before it is closed: from then on another writer may take the partial file.
+  // Runs before the file is closed, because another writer may take the partial file after that.
   const int folder = folder_.number();
   if (::renameat(folder, partial_.c_str(), folder, path_.name().c_str()) != 0) fail();
   if (::close(descriptor_.release()) != 0) fail();
-  // Some file systems know no syncing of directories.
+  // Some file systems cannot sync directories.
   if (::fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP) fail();
 }
 
@@ -310,7 +310,7 @@ void require_output(const fs::path& path, const std::vector<fs::path>& inputs) {
 
 void explain_bus_errors() {
   struct sigaction action {};
-  // Only what is safe in a handler: write and _exit.
+  // Calls only functions that are safe in a handler: write and _exit.
   action.sa_handler = [](int signal) {
     constexpr char kLine[] =
         "error: a file that is being read was cut short, or its disk cannot be read\n";

@@ -1,4 +1,4 @@
-// 64-bit hashes as texts, because other programs lose bits of such numbers in JSON.
+// 64-bit hashes as text, because other programs lose bits of such numbers in JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace roformer {
 
 // 16 digits, "00000000deadbeef".
 std::string hexadecimal(std::uint64_t value);
-// Nothing for a text that is not 16 hexadecimal digits.
+// Returns nothing for a text that is not 16 hexadecimal digits.
 std::optional<std::uint64_t> parse_hexadecimal(std::string_view text);
 
 }  // namespace roformer

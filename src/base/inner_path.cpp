@@ -31,8 +31,8 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-// Throws Error where NAME in the folder is neither a file nor a folder; `path` is for the message.
-// False where nothing is there.
+// Returns false if nothing has this name. Throws Error if the name in the folder is neither a file
+// nor a folder; `path` is for the message.
 bool require_plain_entry(int folder, const fs::path& name, const fs::path& path) {
   struct stat status {};
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
@@ -51,7 +51,7 @@ std::error_code last_error() {
   return {errno, std::generic_category()};
 }
 
-// The folder's entries without "." and "..". The descriptor stays as it is.
+// The folder's entries without "." and "..". Leaves the descriptor unchanged.
 std::vector<fs::path> names_in(int folder) {
   std::vector<fs::path> names;
   const int copy = ::openat(folder, ".", kFolder);
@@ -120,7 +120,7 @@ InnerPath InnerPath::operator/(const fs::path& inner) const {
   return {named_, inner_.empty() ? inner : inner_ / inner};
 }
 
-// The folder of the last name.
+// Opens the folder of the last name.
 Descriptor InnerPath::open_folders(bool make) const {
   const fs::path& begin = is_named() ? named_.parent_path() : named_;
   Descriptor folder(::open(begin.empty() ? "." : begin.c_str(), kFolder));
@@ -151,15 +151,15 @@ Descriptor InnerPath::open(int flags, unsigned mode) const {
   const Descriptor folder = open_folder();
   if (!folder) return Descriptor();
   require_plain_entry(folder.number(), name(), path_);
-  // The name may have become a link or a pipe since: do not follow the link, do not wait for the
-  // pipe.
+  // The name may have become a link or a pipe since the check. This neither follows a link nor
+  // waits for a pipe.
   Descriptor file(
       ::openat(folder.number(), name().c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0) return Descriptor();
   if (!S_ISREG(status.st_mode)) throw_failure(path_.string(), "is not a regular file");
-  // Writing in place would change the file under its other names as well: those of a copy that
-  // `cp -al` made, or a file that somebody linked here.
+  // Writing in place would also change the file under its other names: in a copy that `cp -al`
+  // made, or where somebody linked it.
   if ((flags & O_ACCMODE) != O_RDONLY && status.st_nlink > 1) {
     throw_failure(
         path_.string(),

@@ -1,8 +1,8 @@
-// A path that this program writes to: a part that the user named, then names that this program
-// chose. Links in the user's part are followed. A link in the program's part would lead the write
-// to a place that nobody named: a stranger's run may contain config.yaml -> ~/.profile. So each of
-// the program's names is opened from the descriptor of its folder and must be a plain file or
-// folder; otherwise the command refuses.
+// A path that this program writes to: a part that the user named, followed by names that this
+// program chose. Links in the user's part are followed. A link in the program's part would lead the
+// write to a place that nobody named: a stranger's run may contain config.yaml -> ~/.profile. The
+// program therefore opens each of its names from the descriptor of its folder, and refuses a name
+// that is not a plain file or folder.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace roformer {
 
-// An open file or folder, closed at the end; -1 for none.
+// An open file or folder, which the destructor closes; -1 for none.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -34,41 +34,41 @@ class Descriptor {
 class InnerPath {
  public:
   InnerPath() = default;
-  // From a plain path: the last name is the program's, its folder is the user's.
+  // Converts a plain path: the last name is the program's, the folder before it is the user's.
   template <typename Path>
   requires(!std::same_as<Path, InnerPath> &&
            std::constructible_from<std::filesystem::path, const Path&>)
-      InnerPath(const Path& path)  // NOLINT: a place like any other
+      InnerPath(const Path& path)  // NOLINT: implicit, like a path
       : InnerPath(split(std::filesystem::path(path))) {}
-  // All names are the user's: a folder that takes names of ours, or a file that may be a link.
+  // All names are the user's: a folder in which we choose names, or a file that may be a link.
   static InnerPath named(std::filesystem::path path);
 
-  // A name of ours, or several, in this folder.
+  // Appends one or several of our names in this folder.
   InnerPath operator/(const std::filesystem::path& inner) const;
 
   bool is_named() const { return inner_.empty(); }
-  // For reading, and for messages.
+  // Only for reading and for messages.
   const std::filesystem::path& path() const { return path_; }
   operator const std::filesystem::path&() const { return path_; }  // NOLINT
   std::string string() const { return path_.string(); }
 
-  // All functions below throw Error (failure) where a name of ours is a link (naming its target),
-  // or neither a file nor a folder.
+  // All functions below throw Error (failure) if one of our names is a link (the message names its
+  // target) or neither a file nor a folder.
 
-  // Opens a file as open(2) does. No descriptor, with errno set, where the system refuses.
+  // Opens a file like open(2). If the system refuses, returns no descriptor and sets errno.
   Descriptor open(int flags, unsigned mode = 0644) const;
-  // The folder of the last name, to be used with name().
+  // Opens the folder of the last name; use it with name().
   Descriptor open_folder() const;
   std::filesystem::path name() const { return path_.filename(); }
-  // The name is missing or plain.
+  // Throws unless the name is missing or plain.
   void require_plain() const;
-  // The same for everything in this folder.
+  // Checks everything in this folder in the same way.
   void require_plain_tree() const;
-  // Makes the missing ones of our names. Also throws where the system refuses.
+  // Makes those of our folders that are missing. Also throws if the system refuses.
   void make_folder() const;
   std::error_code rename_to(const InnerPath& other) const;
-  void move_to(const InnerPath& other) const;  // as rename_to; throws where the system refuses
-  // Removes the file, or the folder with its contents; does nothing where it is missing.
+  void move_to(const InnerPath& other) const;  // like rename_to; throws if the system refuses
+  // Removes the file, or the folder with its contents; does nothing if it is missing.
   std::error_code remove_all() const;
 
  private:

@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-// Counts brackets outside of texts. A text that is not JSON may be miscounted: the parser, which does
-// not recurse, refuses it.
+// Counts brackets outside strings. It may miscount a text that is not JSON; the parser, which does
+// not recurse, refuses such a text.
 bool nests_too_deeply(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -37,8 +37,8 @@ bool nests_too_deeply(std::string_view text) {
   return false;
 }
 
-// Reads a text for the names of its objects only. The library's parser with a callback would do it,
-// too, but takes quadratic time for an object of many objects.
+// Checks a text only for repeated names in objects. The library's parser can do so with a callback,
+// but takes quadratic time for an object that contains many objects.
 class NameWatcher final : public nlohmann::json_sax<json> {
  public:
   explicit NameWatcher(const std::string& file) : file_(file) {}
@@ -57,7 +57,7 @@ class NameWatcher final : public nlohmann::json_sax<json> {
     }
     return true;
   }
-  // Ends the reading: the parser that makes the value tells of the mistake.
+  // Stops reading. The parser that makes the value reports the mistake.
   bool parse_error(std::size_t, const std::string&, const json::exception&) override {
     return false;
   }
@@ -73,14 +73,14 @@ class NameWatcher final : public nlohmann::json_sax<json> {
 
  private:
   const std::string& file_;
-  std::vector<std::set<std::string>> names_;  // of the objects that are open
+  std::vector<std::set<std::string>> names_;  // of the enclosing objects
 };
 
-// "line 3, column 7", counted from 1, of the byte where the parser stopped. Only the column of a text
-// without line ends, which may be a line of a file.
+// "line 3, column 7", counted from 1: the byte at which the parser stopped. Returns only the column
+// if the text has no line ends, because it may be one line of a file.
 std::string position_in(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
-  const std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t line_start = before.rfind('\n') + 1;  // 0 for the first line
   const std::size_t column = before.size() - line_start + 1;
   if (text.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
   return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
@@ -110,7 +110,7 @@ json parse_json(std::string_view text, const std::string& file, RepeatedNames re
     if (is_lfs_pointer(text)) throw_lfs_pointer(file);
     throw_failure(file, text.empty() ? "is empty, not JSON"
                                      : "is not JSON from " + position_in(text, error.byte) + " on");
-  } catch (const json::exception&) {  // a number that no type holds
+  } catch (const json::exception&) {  // a number that fits no type
     throw_failure(file, "holds a number that is too large");
   }
 }

@@ -15,7 +15,7 @@
 namespace roformer {
 namespace {
 
-// The variables of one launcher. Only rank and processes must be there.
+// The variables of one launcher. Only rank and processes are required.
 struct Launcher {
   const char* name;
   const char* rank;
@@ -37,10 +37,11 @@ constexpr Launcher kOpenMpi{"Open MPI",
                             "start with mpirun, or unset them"};
 constexpr Launcher kMpich{"MPICH",           "PMI_RANK",        "PMI_SIZE",
                           "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "start with mpirun, or unset them"};
-// Not SLURM_NTASKS: a batch script has it too, where srun has started nothing yet.
+// Uses the step's variable: a batch script also has SLURM_NTASKS, although srun has started
+// nothing.
 constexpr Launcher kSlurm{"Slurm",         "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
                           "SLURM_LOCALID", nullptr,        "start with srun"};
-// The first one found counts: srun may have started mpirun or torchrun.
+// The first launcher found counts: srun may have started mpirun or torchrun.
 constexpr std::array kLaunchers = {&kTorchrun, &kOpenMpi, &kMpich, &kSlurm};
 
 constexpr std::int64_t kDefaultPort = 29500;
@@ -59,7 +60,7 @@ std::int64_t number(const std::string& name, const std::string& text, std::int64
 
 bool is_there(const Launcher& launcher, const Environment& environment) {
   const bool size = environment(launcher.processes).has_value();
-  // srun's step is what tells it from a batch script.
+  // Only the variable of srun's step tells srun from a batch script.
   if (&launcher == &kSlurm) return size;
   return size || environment(launcher.rank).has_value();
 }
@@ -77,7 +78,7 @@ std::int64_t required(const char* name, const Launcher& launcher, const Environm
   return number(name, *text, lowest, highest);
 }
 
-// Rank and number of processes.
+// Returns the rank and the number of processes.
 std::pair<std::int64_t, std::int64_t> place_in(const Launcher& launcher,
                                                const Environment& environment) {
   const std::int64_t processes =
@@ -91,7 +92,7 @@ std::pair<std::int64_t, std::int64_t> place_in(const Launcher& launcher,
   return {rank, processes};
 }
 
-// Variables left over from elsewhere would make every process believe that it is the first.
+// Variables that another launcher left over would make every process believe that it is the first.
 void refuse_contradictions(const Launcher& chosen, const Launch& launch,
                            const Environment& environment) {
   if (&chosen != &kTorchrun || environment("TORCHELASTIC_RUN_ID")) return;
@@ -106,7 +107,7 @@ void refuse_contradictions(const Launcher& chosen, const Launch& launch,
   }
 }
 
-// The count of node `index` in Slurm's "2(x3),1".
+// The count for node `index` in Slurm's "2(x3),1".
 std::int64_t slurm_count(const std::string& text, std::int64_t index) {
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
@@ -125,7 +126,7 @@ std::int64_t slurm_count(const std::string& text, std::int64_t index) {
   return 1;
 }
 
-// The first of Slurm's "node[01-04,07],other".
+// The first node in Slurm's "node[01-04,07],other".
 std::string first_slurm_node(const std::string& list) {
   const std::size_t bracket = list.find('['), comma = list.find(',');
   if (bracket == std::string::npos || comma < bracket) return list.substr(0, comma);
@@ -136,7 +137,7 @@ std::string first_slurm_node(const std::string& list) {
   return name + list.substr(close + 1, list.find(',', close) - close - 1);
 }
 
-// Derived from the job's name, so that several trainings on one machine use different ports.
+// Derives a port from the job's name, so that several trainings on one machine use different ports.
 std::int64_t job_port(const std::string& job) {
   if (job.empty()) return kDefaultPort;
   constexpr std::int64_t kFirst = 15000, kCount = 10000;
@@ -227,7 +228,7 @@ Launch read_launch(const Environment& environment) {
     }
   }
   if (launch.local_rank >= launch.local_processes) {
-    launch.local_processes = launch.local_rank + 1;  // at least so many are here
+    launch.local_processes = launch.local_rank + 1;  // at least this many processes are here
   }
   find_meeting(*launcher, environment, launch);
   launch.launcher_keeps_store =

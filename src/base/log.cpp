@@ -18,7 +18,7 @@
 namespace roformer::log {
 namespace {
 
-constexpr char kMessage = '*';  // in the patterns below, instead of spdlog's %v
+constexpr char kMessage = '*';  // stands for spdlog's %v in the patterns below
 
 class CleanMessage : public spdlog::custom_flag_formatter {
  public:
@@ -32,14 +32,14 @@ class CleanMessage : public spdlog::custom_flag_formatter {
   }
 };
 
-// Log files too end up on a terminal.
+// Cleans log files too, because people show them on terminals.
 void set_clean_pattern(spdlog::sinks::sink& sink, const char* pattern) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<CleanMessage>(kMessage).set_pattern(pattern);
   sink.set_formatter(std::move(formatter));
 }
 
-// Appends each line as it comes. The library's own sink opens its file by name, through any link.
+// Appends each line at once. The library's own sink would open its file by name, through any link.
 class AppendingSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit AppendingSink(Descriptor file) : file_(std::move(file)) {}
@@ -92,7 +92,7 @@ void FileSink::error(const std::string& message) const {
     sink_->log(spdlog::details::log_msg("", spdlog::level::err, message));
     sink_->flush();
   } catch (const spdlog::spdlog_ex&) {
-    // The caller tells the terminal; the disk may be full.
+    // The caller reports it on the terminal; the disk may be full.
   }
 }
 

@@ -1,5 +1,5 @@
-// Messages to the person at the terminal, through spdlog: information and warnings go to standard
-// error, so that standard output holds results only. A run adds its own log file.
+// Messages to the person at the terminal, through spdlog. Information and warnings go to standard
+// error, so that standard output holds only results. A run adds its own log file.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -11,10 +11,10 @@
 
 namespace roformer::log {
 
-// Sets the pattern and the terminal sink; called once at the start of main.
+// Sets the pattern and the terminal sink. main calls this once, at its start.
 void initialize();
 
-// While it lives, messages also go to this file (appended).
+// While this object lives, messages are also appended to the file.
 class FileSink {
  public:
   explicit FileSink(const InnerPath& path);
@@ -22,7 +22,7 @@ class FileSink {
   FileSink(const FileSink&) = delete;
   FileSink& operator=(const FileSink&) = delete;
 
-  // Writes a line to the file only; the caller tells the terminal.
+  // Writes a line only to the file; the caller reports it on the terminal.
   void error(const std::string& message) const;
 
  private:

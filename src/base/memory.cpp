@@ -28,18 +28,18 @@ std::uint64_t named_number(const std::string& path, const std::string& wanted) {
   return kUnknown;
 }
 
-// In bytes, from a line in kB.
+// The amount in bytes; the line gives it in kB.
 std::uint64_t named_amount(const char* path, const std::string& wanted) {
   const std::uint64_t kibibytes = named_number(path, wanted);
   return kibibytes == kUnknown ? kUnknown : kibibytes * 1024;
 }
 
-// The files of a container's control group, which two versions name differently.
+// The files of a container's control group; the two versions name them differently.
 struct GroupFiles {
   const char* limit;
   const char* used;
   const char* statistics;
-  const char* prefix;  // of names in the statistics
+  const char* prefix;  // of the names in the statistics
 };
 
 std::uint64_t left_in_group(const GroupFiles& files) {
@@ -47,7 +47,7 @@ std::uint64_t left_in_group(const GroupFiles& files) {
   if (!(std::ifstream(files.limit) >> limit) || !(std::ifstream(files.used) >> used)) {
     return kUnknown;
   }
-  // The page cache counts as used, but is freed when a process asks for memory.
+  // The page cache counts as used, but the system frees it when a process needs memory.
   for (const char* kind : {"inactive_file", "active_file"}) {
     const std::uint64_t cached = named_number(files.statistics, std::string(files.prefix) + kind);
     if (cached != kUnknown) used -= std::min(used, cached);
@@ -61,8 +61,8 @@ bool is_lack_of_memory(const std::string& text) {
          text.find("alloc_cpu") != std::string::npos;
 }
 
-// " for another 37.3 GiB", from "you tried to allocate 40000000000 bytes. Error code 12" and, of a
-// GPU, "Tried to allocate 2.00 GiB. GPU 0 has".
+// Returns " for another 37.3 GiB" for "you tried to allocate 40000000000 bytes. Error code 12" or,
+// on a GPU, for "Tried to allocate 2.00 GiB. GPU 0 has".
 std::string bytes_asked_for(const std::string& text) {
   constexpr std::string_view kBefore = "ried to allocate ";
   const std::size_t begin = text.find(kBefore);
@@ -103,7 +103,7 @@ std::uint64_t total_memory() {
 std::uint64_t peak_memory() {
   const std::uint64_t bytes = named_amount("/proc/self/status", "VmHWM:");
   if (bytes != kUnknown) return bytes;
-  rusage usage{};  // with what the process was before exec
+  rusage usage{};  // includes the program before exec
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) << 10
                                                : 0;
 }

@@ -1,4 +1,4 @@
-// How much memory there is, and errors that come from a lack of it.
+// The amount of memory, and errors that a lack of memory causes.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace roformer {
 
-// Bytes that this process may still take: the rest of the system's memory or of the control group's
-// limit. 0 where the system does not tell.
+// Bytes that this process may still take: the free part of the system's memory or of the control
+// group's limit. 0 if the system does not tell.
 std::uint64_t available_memory();
 
-// Bytes of the system's memory, or of the container's limit where that is lower; 0 where unknown.
+// Bytes of the system's memory, or of the container's limit if that is lower; 0 if unknown.
 std::uint64_t total_memory();
 
-// The most bytes of the host's memory that this program has held since its start (without what ran
-// in the process before exec); 0 where the system does not tell.
+// The largest number of bytes of host memory that this program has held since its start, without
+// the program that ran in this process before exec; 0 if the system does not tell.
 std::uint64_t peak_memory();
 
-// "not enough memory for another 37.3 GiB" for an error that came from a lack of memory (LibTorch's
-// have many lines); nothing for any other error.
+// "not enough memory for another 37.3 GiB" for an error that a lack of memory caused (LibTorch's
+// message has many lines); nothing for any other error.
 std::optional<std::string> lack_of_memory(const std::exception& error);
 
 }  // namespace roformer

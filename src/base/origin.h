@@ -1,4 +1,4 @@
-// The origin of a file: the command line and the program that wrote it.
+// The origin of a file: the command line and the version of the program that wrote it.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Origin {
 
 Origin this_program();
 
-// The command line of this process as text that can be typed again: "roformer data prepare
-// 'my text' --output out". "roformer" where the system does not tell.
+// The command line of this process in a form that can be typed again: "roformer data prepare 'my
+// text' --output out". "roformer" if the system does not tell.
 std::string command_line();
 
-// The word as a shell would read it, in quotes where it needs them.
+// The word in the form that a shell reads, with quotes if it needs them.
 std::string shell_word(const std::string& word);
 
 }  // namespace roformer

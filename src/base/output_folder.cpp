@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kClaimed = "roformer process ";
 
-// The folder itself where the path is a link to it or ends in a slash or a dot.
+// Returns the folder itself if the path is a link to it or ends in a slash or a dot.
 fs::path resolved(const fs::path& path) {
   const fs::path normal = path.lexically_normal();
   std::error_code error;
@@ -85,7 +85,8 @@ OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::
                         number.substr(0, number.find('\n')) + ")",
                     "wait for it to end, or " + hint);
     }
-    // The previous holder may have removed the file between our opening and locking it.
+    // The previous holder may have removed the file after this process opened it and before it
+    // locked it.
     struct stat held {};
     struct stat named {};
     if (::fstat(file.number(), &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
@@ -139,7 +140,7 @@ OutputFolder::MadeParents::MadeParents(const fs::path& parent) {
 OutputFolder::MadeParents::~MadeParents() {
   std::error_code error;
   for (const fs::path& path : made) {
-    if (!keep) fs::remove(path, error);  // only what is empty
+    if (!keep) fs::remove(path, error);  // removes only empty folders
   }
 }
 
@@ -157,7 +158,7 @@ OutputFolder::OutputFolder(Options options)
     claim_->take();
     InnerPath(partial_).make_folder();
   } catch (const Error&) {
-    // The claim tells whose these are.
+    // The claim tells whether this program made these files.
     if (claim_->was_taken() && (is_there(partial_) || is_there(previous_))) claim_->abandon();
     throw;
   }
@@ -190,7 +191,7 @@ bool OutputFolder::is_begun() const {
   return !options_.journal.empty() && is_there(partial_ / options_.journal);
 }
 
-// For a folder that is already in its place.
+// Called when the folder is already in its place.
 void OutputFolder::remove_journal() {
   if (options_.journal.empty() || !is_there(output_ / options_.journal)) return;
   if (!options_.is_replaceable || !options_.is_replaceable(output_)) return;
@@ -209,7 +210,7 @@ void OutputFolder::recover() {
     remove_or_throw(previous_);
     InnerPath(partial_).require_plain();
     if (is_begun()) {
-      InnerPath(partial_).require_plain_tree();  // this process continues it
+      InnerPath(partial_).require_plain_tree();  // this process continues the partial folder
     } else {
       remove_or_throw(partial_);
     }
@@ -246,7 +247,7 @@ void OutputFolder::commit() {
   parents_.keep = true;
   remove_journal();
   std::error_code error;
-  fs::remove_all(partial_, error);  // the old one, where they were exchanged
+  fs::remove_all(partial_, error);  // the old folder, if the two were exchanged
   if (!error) fs::remove_all(previous_, error);
   if (error) {
     log::warn("{} is written; what was there before cannot be removed: {}",

@@ -25,47 +25,48 @@ class OutputFolder {
  public:
   struct Options {
     std::filesystem::path output;
-    bool overwrite = false;  // replace what is there
-    std::string flag;        // names the output in hints; "" where it is an argument
-    std::string contents;    // what may be replaced: "a prepared data set"
-    // True for a folder with such contents. Nothing else is ever replaced, except an empty folder.
+    bool overwrite = false;  // replace an existing output
+    std::string flag;        // names the output in hints; "" for an argument
+    std::string contents;    // the kind of contents that may be replaced: "a prepared data set"
+    // True for a folder with such contents. No other folder is ever replaced unless it is empty.
     std::function<bool(const std::filesystem::path&)> is_replaceable;
-    // Name of the journal in the folder, "" for none. The finished folder does not have it.
+    // The journal's name in the folder, "" for none. The finished folder has no journal.
     std::string journal = {};
   };
   // Makes OUTPUT.partial, which is empty unless a killed process left a journal in it. Throws Error
-  // when OUTPUT exists and may not be replaced, or when another process is writing it.
+  // if OUTPUT exists and may not be replaced, or if another process is writing it.
   explicit OutputFolder(Options options);
-  // Throws the constructor's Error about OUTPUT, and touches nothing: for work that comes before.
+  // Throws the same Errors about OUTPUT as the constructor but changes nothing. Call it before work
+  // that precedes the output.
   static void require_free(const Options& options);
   // Without commit(), removes everything, including parent folders that were made for the output.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  // Whether a file belongs to such an output, finished or being written. An input folder may hold
+  // Whether a file belongs to such an output, finished or unfinished. An input folder may contain
   // the output.
   static bool holds(const std::filesystem::path& output, const std::filesystem::path& file);
 
-  // Where to write.
+  // The folder to write into.
   const std::filesystem::path& path() const { return partial_; }
-  // Whether a killed process left its journal there.
+  // Whether a killed process left its journal in the folder.
   bool is_begun() const;
-  // Leaves everything as if this process were killed, for another process to continue.
+  // Leaves everything as if this process had been killed, so that another process can continue.
   void leave();
   void commit();
 
  private:
-  // The lock file. It is empty until the names beside OUTPUT are known to be free.
+  // The lock file. It stays empty until the names beside OUTPUT are known to be free.
   class Claim {
    public:
     Claim(std::filesystem::path path, const std::string& hint);
     ~Claim();
-    // True when a process that had claimed the names was killed.
+    // True if a process that had claimed the names was killed.
     bool was_taken() const { return was_taken_; }
     // Safe to interrupt: an earlier claim stays until the new one is written.
     void take();
-    // Leaves the file, so that the next process finishes the cleaning up.
+    // Leaves the file, so that the next process finishes the clean-up.
     void abandon();
 
    private:
@@ -73,7 +74,7 @@ class OutputFolder {
     int descriptor_ = -1;
     bool was_taken_ = false;
   };
-  // Parent folders that were made for the output; removed again while they are empty.
+  // Parent folders that were made for the output. They are removed again if they are empty.
   struct MadeParents {
     std::vector<std::filesystem::path> made;
     bool keep = false;
@@ -99,7 +100,7 @@ class OutputFolder {
 // A new folder among the system's temporary files, removed with its contents.
 class ScratchFolder {
  public:
-  // `name` becomes part of the folder's name. Throws Error (failure) where none can be made.
+  // `name` becomes part of the folder's name. Throws Error (failure) if no folder can be made.
   explicit ScratchFolder(const std::string& name);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;

@@ -10,7 +10,7 @@
 namespace roformer {
 namespace {
 
-// In the order of Period::Unit.
+// Suffixes in the order of Period::Unit.
 constexpr std::array<std::string_view, 4> kUnits = {"", "e", "t", "min"};
 
 }  // namespace
@@ -20,7 +20,7 @@ Period parse_period(std::string_view text) {
     throw_usage("", "\"" + std::string(text) + "\" is not a period",
                 "write 500 (steps), 3e (epochs), 20Mt (tokens) or 90min");
   };
-  // The number ends at its last digit; std::from_chars would take the e of `3e` for an exponent.
+  // The number ends at its last digit; std::from_chars would read the e of `3e` as an exponent.
   const std::size_t digits = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, digits);
   std::string_view rest = digits == std::string_view::npos ? "" : text.substr(digits);
@@ -30,14 +30,14 @@ Period parse_period(std::string_view text) {
   if (number.empty() || parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) {
     refuse();
   }
-  // Not 010, which some readers of YAML take for eight.
+  // Refuses 010, which some YAML readers take for eight.
   if (number.size() > 1 && number[0] == '0' && number[1] != '.') refuse();
   const bool multiplied = rest.starts_with('k') || rest.starts_with('M') || rest.starts_with('G');
   if (multiplied) {
     period.amount *= rest.front() == 'k' ? 1e3 : rest.front() == 'M' ? 1e6 : 1e9;
     rest.remove_prefix(1);
   }
-  constexpr double kMost = 1e15;  // beyond it steps are no longer counted one by one
+  constexpr double kMost = 1e15;  // above this, steps can no longer be counted one by one
   if (period.amount > kMost) refuse();
   const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
   if (unit == kUnits.end() || (multiplied && rest == "min")) refuse();
@@ -58,7 +58,7 @@ std::string to_string(const Period& period) {
       }
     }
   }
-  char buffer[400];  // the least of all doubles has 326 characters
+  char buffer[400];  // the smallest double has 326 characters
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, amount, std::chars_format::fixed);
   return std::string(buffer, end.ptr) + multiplier +
          std::string(kUnits[static_cast<std::size_t>(period.unit)]);

@@ -23,7 +23,7 @@ Period parse_period(std::string_view text);
 // The shortest text that parse_period reads back to the same value.
 std::string to_string(const Period& period);
 
-// The length of a run so far in every unit, to be compared with periods.
+// The length of a run so far in every unit, for comparison with periods.
 struct Consumed {
   std::int64_t steps = 0;
   double epochs = 0;
@@ -33,9 +33,9 @@ struct Consumed {
   double in(Period::Unit unit) const;
 };
 
-// True when a multiple of `every` lies in (before, after]; never for a zero period.
+// True if a multiple of `every` lies in (before, after]; never for a zero period.
 bool crosses(const Period& every, const Consumed& before, const Consumed& after);
-// True when `limit` is not zero and has been reached.
+// True if `limit` is not zero and has been reached.
 bool reached(const Period& limit, const Consumed& consumed);
 
 }  // namespace roformer

@@ -18,7 +18,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The path that the program was started by, resolved before the working directory can change.
+// The path by which the program was started, resolved before the working directory can change.
 const fs::path& started_as() {
   static const fs::path path = [] {
     const auto* const name = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
@@ -30,7 +30,7 @@ const fs::path& started_as() {
 
 [[maybe_unused]] const fs::path& at_the_beginning = started_as();
 
-constexpr const char* kMark = "ROFORMER_TUNED";  // names what tune_environment() has set
+constexpr const char* kMark = "ROFORMER_TUNED";  // names the variables that tune_environment() set
 
 struct Choice {
   const char* name;
@@ -38,21 +38,20 @@ struct Choice {
 };
 constexpr std::array<Choice, 4> kChoices{{
     // How often a thread of GCC's OpenMP polls for the others before it sleeps. By default it polls
-    // for some milliseconds: one busy neighbour on two cores then makes a small step (`bench mlm`,
-    // bf16, 4,096 tokens) take 530 to 910 ms, and 410 to 420 with this value. Alone both take 220.
+    // for some milliseconds. With one busy neighbour on two cores, a small step (`bench mlm`, bf16,
+    // 4,096 tokens) then takes 530 to 910 ms; with this value it takes 410 to 420 ms. Without a
+    // neighbour both take 220 ms.
     {"GOMP_SPINCOUNT", "5000"},
     // How many compiled matrix products oneDNN and, above it, ideep keep. Each is for one shape in
     // bf16 and holds about a megabyte. The number of targets (for a translator, of tokens) differs
-    // at
-    // every step, so that hardly any of the 1,024 that both keep by default is used again: after
-    // 1,450 steps a translator of 5 million parameters held 5 GB.
+    // at every step, so hardly any of the 1,024 products that both keep by default is used again:
+    // after 1,450 steps a translator of 5 million parameters held 5 GB.
     {"ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"},
     {"LRU_CACHE_CAPACITY", "64"},
     // Keeps the memory that a step frees for the next step, in huge pages, instead of returning it
     // to the system and faulting in every page again. A step of linear attention (`bench mlm` of
     // causal_lm/enwik8-small.yaml with FAVOR+, one thread of a Zen 4) had 36,000 page faults and
-    // took
-    // 335 ms; without them it takes 300 ms, and its peak memory grows from 454 to 474 MiB.
+    // took 335 ms. Without them it takes 300 ms, and its peak memory grows from 454 to 474 MiB.
     {"GLIBC_TUNABLES",
      "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=68719476736:"
      "glibc.malloc.hugetlb=1"},
@@ -72,8 +71,8 @@ void prepare_process() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool closed = ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
     if (!closed) continue;
-    // This is the lowest free number. Lost results are an error, as on a full disk; lost messages
-    // are not.
+    // open() takes the lowest free number, which is `descriptor`. Standard output is read-only, so
+    // that losing results is an error, as on a full disk; losing messages is not.
     const int mode = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     [[maybe_unused]] const int opened = ::open("/dev/null", mode);
   }
@@ -82,7 +81,7 @@ void prepare_process() {
 
 void finish_output() {
   errno = 0;
-  std::cout.flush();  // and stdout with it
+  std::cout.flush();  // also writes stdout's buffer
   const int reason = errno;
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
   if (!lost) return;
@@ -100,7 +99,7 @@ fs::path program_path() {
 }
 
 std::string startable_program() {
-  // Not /proc/self, which is another program's in a shell.
+  // In a shell, /proc/self would be another program.
   const std::string name = "/proc/" + std::to_string(::getpid()) + "/exe";
   return ::access(name.c_str(), X_OK) == 0 ? name : program_path().string();
 }

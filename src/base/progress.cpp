@@ -31,7 +31,7 @@ void put(const std::string& text) {
   std::fflush(stderr);
 }
 
-// Slow work has a rate, too: "0.23 passes/s".
+// Slow work also has a rate: "0.23 passes/s".
 std::string format_rate(double rate, const std::string& unit) {
   if (unit == "B" || rate >= 10) return format_amount(rate, unit) + "/s";
   return fmt::format("{:.2g} {}/s", rate, unit);
@@ -88,7 +88,7 @@ void StatusLine::show(std::string_view given) {
   const std::string text = clean_line(given);
   last_ = std::chrono::steady_clock::now();
   if (terminal_) {
-    // A line that wraps could not be taken back.
+    // A wrapped line could not be erased.
     put(fmt::format("\r\x1b[K{}", cut_to_columns(text, columns())));
     visible_ = true;
   } else {
@@ -110,7 +110,7 @@ void StatusLine::show(const std::vector<std::string>& parts) {
 std::size_t StatusLine::columns() const {
   if (!terminal_) return std::numeric_limits<std::size_t>::max();
   const std::size_t columns = terminal_columns(STDERR_FILENO, kUsualColumns);
-  return columns > 1 ? columns - 1 : 1;  // the last one is left to the cursor
+  return columns > 1 ? columns - 1 : 1;  // the cursor needs the last one
 }
 
 void StatusLine::clear() {
@@ -157,9 +157,9 @@ std::vector<std::string> ProgressBar::describe(std::uint64_t done) const {
   std::vector<std::string> parts{
       title_, fmt::format("{:3.0f} %", fraction * 100), format_rate(rate, unit_),
       format_duration(static_cast<double>(total_ - std::min(done, total_)) / rate) + " left"};
-  // The bar has the room that the numbers leave.
+  // The bar takes the space that the numbers leave.
   constexpr std::size_t kWidest = 24, kNarrowest = 6;
-  std::size_t used = 4;  // its brackets and the gap
+  std::size_t used = 4;  // the brackets and the gap
   for (const std::string& part : parts) used += columns_of(part) + 2;
   const std::size_t room = line_.columns() + 2;
   const std::size_t width = room > used ? std::min(kWidest, room - used) : 0;

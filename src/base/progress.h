@@ -1,4 +1,4 @@
-// Progress of long work: a live line on a terminal, a plain line now and then elsewhere.
+// Shows the progress of long work: a live line on a terminal, otherwise a plain line now and then.
 #pragma once
 
 #include <chrono>
@@ -27,16 +27,16 @@ class StatusLine {
  public:
   explicit StatusLine(std::chrono::milliseconds plain_interval = std::chrono::seconds(30));
   ~StatusLine();
-  // True when a line would be shown now; the caller formats only then.
+  // True if a line would be shown now; otherwise the caller need not format one.
   bool due() const;
   void show(std::string_view given);
-  // The parts, two spaces apart. On a terminal, parts that do not fit are left out whole: half a
-  // number would be a wrong one.
+  // Shows the parts, two spaces apart. On a terminal, a part that does not fit is left out whole,
+  // because half a number would be a wrong one.
   void show(const std::vector<std::string>& parts);
   // Erases the live line, so that something else can be printed.
   void clear();
   bool is_terminal() const { return terminal_; }
-  // The longest line that fits; no limit outside a terminal.
+  // The length of the longest line that fits; no limit outside a terminal.
   std::size_t columns() const;
 
  private:
@@ -46,11 +46,11 @@ class StatusLine {
   std::chrono::steady_clock::time_point last_;
 };
 
-// A bar with rate and time left for work of known or unknown (total 0) size.
+// A bar with rate and remaining time, for work of known or unknown (total 0) size.
 class ProgressBar {
  public:
   ProgressBar(std::string title, std::uint64_t total, std::string unit);
-  // Shows on a terminal that the work has begun, before the first of it is done.
+  // Shows on a terminal that the work has begun, before any of it is done.
   void begin();
   void advance_to(std::uint64_t done);
   // Erases the live line, so that something else can be printed.
@@ -61,14 +61,14 @@ class ProgressBar {
  private:
   std::string title_;
   std::uint64_t total_;
-  std::string unit_;  // "B" prints amounts as bytes, anything else as counts of that unit
+  std::string unit_;  // "B" prints amounts as bytes, any other unit as counts
   StatusLine line_;
   std::chrono::steady_clock::time_point start_;
 
   std::vector<std::string> describe(std::uint64_t done) const;
 };
 
-// Shows "TITLE  12s" while it lives, after two seconds: for work whose progress is unknown.
+// Shows "TITLE  12s" while it lives, beginning after two seconds: for work with unknown progress.
 class ElapsedLine {
  public:
   explicit ElapsedLine(std::string title);
@@ -83,7 +83,7 @@ class ElapsedLine {
   std::mutex mutex_;
   std::condition_variable wakes_;
   bool ended_ = false;
-  std::thread thread_;  // the last: it uses the others
+  std::thread thread_;  // last, because it uses the others
 
   void show_until_ended();
 };

@@ -1,5 +1,5 @@
-// Counter-based random numbers: every value is a pure function of its key, so that any batch, mask
-// or initial weight can be made separately, in any order, on any thread. The mixing function is the
+// Counter-based random numbers: every value is a pure function of its key, so any batch, mask or
+// initial weight can be made separately, in any order, on any thread. The mixing function is the
 // finaliser of SplitMix64 (Steele, Lea, Flood 2014), applied once per word of the key.
 #pragma once
 
@@ -20,21 +20,21 @@ inline std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// One key from several words, for instance random_key({seed, epoch, index}).
+// Combines several words into one key, for instance random_key({seed, epoch, index}).
 inline std::uint64_t random_key(std::initializer_list<std::uint64_t> words) {
   std::uint64_t key = 0;
   for (const std::uint64_t word : words) key = mix(key ^ word);
   return key;
 }
 
-// A word for a key from a name, for instance a parameter's (FNV-1a).
+// Turns a name, for instance a parameter's, into a word for a key (FNV-1a).
 inline std::uint64_t random_word(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
-// The stream of one key. Copies continue independently; state is the key and a counter.
+// The stream of one key. Copies continue independently; the state is the key and a counter.
 class Random {
  public:
   explicit Random(std::uint64_t key) : key_(key) {}
@@ -60,7 +60,7 @@ class Random {
   }
   static constexpr double kTruncation = 2;
 
-  // Leaves out `count` numbers of next(); normal() takes kOfNormal of them.
+  // Skips `count` numbers of next(); normal() takes kOfNormal of them.
   void skip(std::uint64_t count) { counter_ += count; }
   static constexpr std::uint64_t kOfNormal = 2;
 
@@ -69,8 +69,8 @@ class Random {
   std::uint64_t counter_ = 0;
 };
 
-// A pseudo-random permutation of 0 .. size-1 that is evaluated one element at a time, so that a
-// corpus of any size is shuffled without a table (Feistel network of four rounds, cycle walking).
+// A pseudo-random permutation of 0 .. size-1 that computes one element at a time, so a corpus of
+// any size can be shuffled without a table (Feistel network of four rounds, cycle walking).
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t key)

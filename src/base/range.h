@@ -1,4 +1,4 @@
-// The numbers that a value may have, as a check and in words.
+// The numbers that a value may have, for checks and in words.
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ struct Range {
 
   bool contains(double value) const;
   std::string words() const;  // "from 0 to below 1", "above 0", "" for any number
-  // "an integer from 1 to 9"; `kind` alone for any number.
+  // "an integer from 1 to 9"; only `kind` if any number is allowed.
   std::string words_of(const std::string& kind) const;
 };
 
@@ -30,7 +30,7 @@ constexpr Range between(double low, double high) {
 constexpr Range below_one() {
   return {.low = 0, .high = 1, .high_open = true};
 }
-// A share that is not nothing.
+// A share above 0 and up to 1.
 constexpr Range up_to_one() {
   return {.low = 0, .high = 1, .low_open = true};
 }

@@ -1,5 +1,6 @@
-// SHA-1, to recognise files whose publishers give it: it protects from damage and mistakes, not
-// from attackers. Written here because no cryptographic library is needed for anything else.
+// SHA-1, to recognise files by the hash that their publishers give. It protects against damage and
+// mistakes, not against attackers. This program has its own because it needs no cryptographic
+// library for anything else.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace roformer {
 class Sha1 {
  public:
   void update(std::string_view bytes);
-  // Ends the computation: the hash of all bytes, as 40 hexadecimal digits.
+  // Ends the computation and returns the hash of all bytes as 40 hexadecimal digits.
   std::string finish();
 
  private:

@@ -1,5 +1,5 @@
-// Maps by texts that are asked with views of texts: std::unordered_map<std::string, T, TextHash,
-// std::equal_to<>>.
+// For maps with string keys that are searched by string views: std::unordered_map<std::string, T,
+// TextHash, std::equal_to<>>.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// `roformer average`: one run from the average of several checkpoints.
+// `roformer average`: makes one run from the average of several checkpoints.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -30,7 +30,7 @@ void average_command(const AverageFlags& flags) {
                          .best = flags.best > 0,
                          .output = flags.output};
   if (options.output.empty()) {
-    // Beside the run, wherever it is named from.
+    // The default is a folder beside the run, however the user names the run.
     options.output = (run / ".." / (folder_name(run) + "-average")).lexically_normal();
   }
   if (flags.overwrite) options.existing = ExistingRun::overwrite;

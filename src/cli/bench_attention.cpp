@@ -1,4 +1,4 @@
-// `roformer bench attention`: the cost of attention kernels by the length of the text.
+// `roformer bench attention`: measures the cost of attention kernels by the length of the text.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -96,7 +96,7 @@ Table form_table(const std::vector<LinearFormCost>& forms) {
   return table;
 }
 
-// Straight lines whose slope is the power of the length.
+// On the chart's logarithmic axes, the slope of a line is the power of the length.
 LineChart cost_chart(const AttentionBenchmark& result, const std::string& subtitle,
                      double AttentionCost::*figure, const std::string& title,
                      const std::string& unit, double scale) {
@@ -124,7 +124,7 @@ std::vector<std::string> crossings(const AttentionBenchmark& result, std::int64_
   std::vector<std::string> lines;
   for (const std::string& kernel : attention_kernels()) {
     if (kernel == "softmax") continue;
-    // A window does less only where texts are longer.
+    // A window saves work only in texts that are longer than it.
     const std::int64_t shortest = kernel == "window" ? window + 1 : 0;
     if (const std::optional<double> length = crossing_point(result.costs, kernel, shortest)) {
       lines.push_back(fmt::format("{} is faster than softmax from about {} tokens on", kernel,
@@ -153,7 +153,7 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
   LineChart memory =
       cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
   if (options.chart.ends_with(".svg")) {
-    time.subtitle = memory.subtitle = "";  // the grid has it
+    time.subtitle = memory.subtitle = "";  // the grid shows it
     write_file_atomically(
         InnerPath::named(options.chart),
         to_svg(LineChartGrid{
@@ -207,7 +207,7 @@ void bench_attention(BenchAttentionOptions options) {
        .window = options.window,
        .forms = options.forms,
        .longest = options.longest,
-       // Half of the free memory: the rest is the other tensors' and the page cache's.
+       // Uses half of the free memory and leaves the rest to the other tensors and the page cache.
        .memory = static_cast<double>(inspect_machine(".").memory_free) / 2,
        .stopped = [] { return StopSignals::received() != 0; }},
       [&](std::int64_t done, std::int64_t) { bar.advance_to(static_cast<std::uint64_t>(done)); });

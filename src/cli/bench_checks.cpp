@@ -1,4 +1,4 @@
-// `roformer bench checks`: the cost of comparing checksums.
+// `roformer bench checks`: measures the cost of comparing checksums.
 
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-// `roformer bench`: how fast this machine trains and predicts.
+// `roformer bench`: measures how fast this machine trains and predicts.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ namespace roformer {
 namespace {
 
 constexpr std::int64_t kWarmup = 3;        // steps
-constexpr std::int64_t kWarmupRounds = 1;  // of a translator
+constexpr std::int64_t kWarmupRounds = 1;  // for a translator
 constexpr std::initializer_list<TaskKind> kClassifiers = {TaskKind::glue};
 constexpr std::initializer_list<TaskKind> kTranslators = {TaskKind::translation};
 
@@ -55,7 +55,7 @@ nlohmann::ordered_json to_json(const Settings& settings, const ComputePlan& plan
           {"max_rss_mib", result.peak_memory_mib}};
 }
 
-// Nothing without a GPU, in fp32, and for a card whose peak is unknown.
+// Returns nothing without a GPU, in fp32, and for a card with an unknown peak.
 std::optional<double> model_flops_utilization(const ComputePlan& plan,
                                               const StepBenchmark& result) {
   const std::vector<std::string> cards = inspect_machine(".").nvidia_cards;
@@ -114,7 +114,7 @@ struct Benchmark {
 
 void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
   Settings settings = load_benchmark_settings(options, benchmark.tasks);
-  // A profile cannot tell the operations that a graph repeats apart.
+  // A profile cannot distinguish the operations inside a graph.
   if (options.profiles()) settings.training.graphs = false;
   const ComputePlan plan = prepare(settings);
   BenchmarkRounds rounds{.measured = options.steps, .warmup = benchmark.warmup};
@@ -124,7 +124,8 @@ void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
                 "shows a GPU's kernels beside the host's operations, and here the CPU computes",
                 "--profile says where a step's time goes");
   }
-  // Kineto would fail only at the end. An existing file must survive a benchmark that fails.
+  // Checks the file first, because Kineto would fail only at the end. Appends nothing, so that an
+  // existing file survives a benchmark that fails.
   if (!options.trace.empty() && !std::ofstream(options.trace, std::ios::app)) {
     throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
   }
@@ -192,7 +193,7 @@ void add_steps(CLI::App& bench, const CommandText& text, const Benchmark& benchm
   command->callback([options, benchmark] { bench_steps(*options, benchmark); });
 }
 
-// [[[source, target], ...], ...]: a list of pairs for each step of a round.
+// Prints [[[source, target], ...], ...]: one list of pairs for each step of a round.
 void print_lengths(const Settings& settings) {
   nlohmann::json buckets = nlohmann::json::array();
   for (const LengthBucket& bucket : wmt_buckets(settings.training.batch_tokens)) {

@@ -1,4 +1,4 @@
-// The subcommands of `roformer bench`, one file each, and what they share: flags, settings, tables.
+// The subcommands of `roformer bench`, one file each, and their shared flags, settings and tables.
 #pragma once
 
 #include <initializer_list>
@@ -20,7 +20,7 @@ void add_bench_devices(CLI::App& bench);    // whether a device trains as the CP
 void add_bench_positions(CLI::App& bench);  // the cost of the positional schemes
 void add_bench_scaling(CLI::App& bench);    // steps of several processes on this machine
 
-// Flags that several of them have. `overrides` are keys of the configuration.
+// Flags that several of the subcommands have. `overrides` are keys of the configuration.
 struct BenchFlags {
   std::string config;
   bool json = false, csv = false, markdown = false;
@@ -31,34 +31,36 @@ struct BenchFlags {
 CLI::Option* add_config_flag(CLI::App& command, BenchFlags& flags);
 void add_json_flag(CLI::App& command, BenchFlags& flags,
                    const std::string& help = "one JSON object");
-// A positive number with its default.
+// Adds a flag for a positive number with its default.
 void add_count(CLI::App& command, const std::string& name, std::int64_t& value,
                const std::string& help);
-// "--lengths 512,1024": tokens of a sequence. They are sorted, each once, by sort_once().
+// Adds "--lengths 512,1024": tokens per sequence. sort_once() sorts the lengths and removes
+// repetitions.
 CLI::Option* add_lengths(CLI::App& command, std::vector<std::int64_t>& lengths,
                          const std::string& help);
 void sort_once(std::vector<std::int64_t>& values);
 
-// Throws Error (usage) where more than one form of a table is asked for.
+// Throws Error (usage) if the user asks for more than one form of a table.
 void require_one_form(const BenchFlags& flags, const std::string& names);
-// Throws Error (usage) for the first name that is no positional scheme; `suggests` a near one.
+// Throws Error (usage) for the first name that is no positional scheme; with `suggests` it also
+// names a near one.
 void require_schemes(const std::vector<std::string>& names, bool suggests);
 
-// The tasks that `bench mlm` and its like train.
+// The tasks that `bench mlm` and similar commands train.
 inline constexpr std::initializer_list<TaskKind> kLanguageModels = {TaskKind::mlm,
                                                                     TaskKind::causal_lm};
 // The settings of a benchmark on random tokens. Throws Error (usage) as load_settings does, for
-// other tasks, and where the file gives no size of a vocabulary.
+// other tasks, and if the file gives no vocabulary size.
 Settings load_benchmark_settings(const BenchFlags& flags, std::initializer_list<TaskKind> tasks);
-// The file's settings or, without a file, these sizes; with the flags' overrides.
+// The file's settings or, without a file, these sizes; the flags' overrides change either.
 Settings settings_or(const BenchFlags& flags, const std::vector<Override>& sizes);
 // Prepares the threads and chooses device and precision.
 ComputePlan prepare(const Settings& settings);
 std::string device_in_words(const ComputePlan& plan);  // the processor, or "cuda:0"
 
-// Nothing for a negative value, which was not measured.
+// Returns an empty cell for a negative value, which means "not measured".
 Cell measured(double value, double unit = 1);
 Column fixed_column(const std::string& title, const std::string& unit, int digits);
-void print(const Table& table);  // for the terminal
+void print(const Table& table);  // to the terminal
 
 }  // namespace roformer

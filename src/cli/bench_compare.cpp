@@ -1,4 +1,4 @@
-// `roformer bench compare`: this program and others at the same work.
+// `roformer bench compare`: measures this program and others on the same work.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void bench_compare(const CompareOptions& options) {
   std::vector<MeasuredPair> recorded;
   if (!options.record.empty()) {
     recorded = measured_before(options.record, others, machine);
-    // Figures of another machine cannot be compared with ours.
+    // Figures from another machine cannot be compared with ours.
     if (recorded.size() < others.pairs.size() && fs::exists(options.record)) {
       log::warn(
           "{}: {} of the {} other pairs are not measured on this machine, and will not be in "
@@ -95,7 +95,7 @@ void bench_compare(const CompareOptions& options) {
     measured.push_back({.pair = pair, .timings = std::move(timings), .commit = kCommit});
     recorded.push_back(measured.back());
     std::ranges::sort(recorded, {}, place_in_file);
-    // After every pair: the next one may be stopped, or fail.
+    // Saves the record after every pair, because the next pair may be stopped or fail.
     if (!options.record.empty()) {
       write_comparison_record(options.record, comparison.file, recorded, origin, machine);
     }

@@ -1,4 +1,4 @@
-// `roformer bench decoding`: the speed of translating a file with a trained run.
+// `roformer bench decoding`: measures how fast a trained run translates a file.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// `roformer bench devices`: whether a device trains as the CPU does.
+// `roformer bench devices`: checks whether a device trains as the CPU does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct BenchDevicesOptions : BenchFlags {
   std::int64_t steps = 100;
 };
 
-// Heads of 16 features, for which GPUs have kernels; a length that does not suit them best; windows
-// that end within a row, so that there are far pairs.
+// Heads of 16 features, for which GPUs have kernels; an unfavourable length; and windows that end
+// within a row, so that there are far pairs.
 const std::vector<Override> kSmall{{"model.layers", "2"},
                                    {"model.width", "64"},
                                    {"model.heads", "4"},
@@ -90,7 +90,7 @@ void bench_devices(const BenchDevicesOptions& options) {
   const MaskEquality masks = compare_dropout(plan);
   const AttentionEquality attention = compare_attention(plan.device);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  // A device without attention by tiles uses LibTorch's, which the schemes test.
+  // A device without tiled attention uses LibTorch's attention, which the schemes test.
   bool passed = masks.different == 0 && (attention.passed() || !attention.problem.empty());
   const auto schemes = options.schemes.empty() ? position_names() : options.schemes;
   const auto results =

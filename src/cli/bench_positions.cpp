@@ -1,4 +1,4 @@
-// `roformer bench positions`: the cost of the positional schemes in one table.
+// `roformer bench positions`: measures the cost of the positional schemes in one table.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
@@ -34,10 +34,11 @@ struct BenchPositionsOptions : BenchFlags {
   bool reference = false;
 };
 
-constexpr std::int64_t kTokens = 4096;  // of a pass, where the number of sequences is not given
+constexpr std::int64_t kTokens = 4096;  // per pass if the number of sequences is not given
 constexpr double kMebibyte = 1 << 20;
 
-// Base size in two layers, with a small vocabulary: a step in which attention is seen.
+// Base size with two layers and a small vocabulary, so that attention takes a visible share of a
+// step.
 const std::vector<Override> kSizes{{"model.width", "768"},
                                    {"model.heads", "12"},
                                    {"model.feed_forward", "3072"},
@@ -96,16 +97,16 @@ Table cost_table(const BenchPositionsOptions& options, const std::vector<Positio
   return table;
 }
 
-// `finished` is called with all costs so far after each length.
+// Calls `finished` with all costs so far after each length.
 std::vector<PositionCost> measure(
     const BenchPositionsOptions& options, const Settings& settings, const ComputePlan& plan,
     const std::function<void(const std::vector<PositionCost>&)>& finished) {
   std::vector<PositionCost> costs;
-  // A map of layers names all layers of the model.
+  // A map of layers must name all layers of the model.
   const bool of_layers = std::ranges::count(options.schemes, "layers") > 0;
   for (const std::int64_t length : options.lengths) {
     if (StopSignals::received() != 0) break;
-    // Half of the free memory: the rest is the other schemes' and the page cache's.
+    // Uses half of the free memory and leaves the rest to the other schemes and the page cache.
     const double memory = static_cast<double>(inspect_machine(".").memory_free) / 2;
     const PositionBenchmarkOptions benchmark{
         .schemes = options.schemes.empty() ? position_names() : options.schemes,

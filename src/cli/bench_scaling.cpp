@@ -1,4 +1,4 @@
-// `roformer bench scaling`: training steps of several processes on this machine.
+// `roformer bench scaling`: measures training steps of several processes on this machine.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ namespace {
 struct ScalingOptions : BenchFlags {
   std::vector<std::int64_t> ranks = {1, 2};
   std::int64_t steps = 10;
-  std::string worker;  // the file into which the first of the processes writes its times
+  std::string worker;  // the file into which the first process writes its times
 };
 
 nlohmann::ordered_json to_json(const ScalingTimes& times) {
@@ -58,11 +58,11 @@ void work(const ScalingOptions& options, const Settings& settings) {
   if (processes->first()) write_file_atomically(options.worker, to_json(times).dump());
 }
 
-// The processes of one line of the table, each this program with the variables of torchrun.
+// Starts the processes for one line of the table: this program with torchrun's variables.
 nlohmann::json measured(const ScalingOptions& options, std::int64_t ranks, const fs::path& folder) {
   constexpr std::int64_t kPort = 29600;
   const fs::path result = folder / fmt::format("{}.json", ranks);
-  // By the environment, which others cannot read as they can a command line.
+  // Passes the secret through the environment. Other users could read a command line.
   ::setenv(kJobSecretVariable, JobSecret::make().text().c_str(), /*overwrite=*/1);
   std::vector<std::unique_ptr<ChildProcess>> children;
   for (std::int64_t rank = 0; rank < ranks; ++rank) {

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kInternalError = 70;  // EX_SOFTWARE of sysexits.h
 
-// The keys that people change most, for the foot of a help text.
+// The keys that people change most, for the end of a help text.
 constexpr const char* kCommonKeys =
     "Every key of the configuration is a flag too. Those changed most:\n"
     "  --position NAME               positional scheme: rope, sinusoidal, learned, none, t5, ...\n"
@@ -44,15 +44,15 @@ constexpr const char* kCommonKeys =
     "  --data.directory FOLDER       --data.length TOKENS\n"
     "All of them: roformer config keys [PREFIX]\n";
 
-// The group of the flags for keys, which are too many for a help text: `roformer config keys` lists
+// The group of the flags for keys. They are too many for a help text; `roformer config keys` lists
 // them.
 constexpr const char* kSettingsGroup = "settings";
 
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
 
-// The lines of a foot. A sentence that is too long for its line is joined with the lines that
-// continue it, to be wrapped again.
+// The lines of a help text's footer. Joins a sentence that is too long for one line with the lines
+// that continue it, so that it can be wrapped again.
 std::vector<std::string> lines_of_foot(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> result;
@@ -70,8 +70,8 @@ std::vector<std::string> lines_of_foot(const std::string& text) {
   return result;
 }
 
-// Foots are written as they are shown, with a column of names and a column of words. Lines that are
-// too long are wrapped below the beginning of their words.
+// Footers are written in the form in which they are shown: a column of names and a column of words.
+// Wraps long lines and aligns their continuation with the column of words.
 std::string with_short_lines(const std::string& text) {
   std::string result;
   for (std::string line : lines_of_foot(text)) {
@@ -99,7 +99,7 @@ class Formatter : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override {
     return wrapped(option->get_description(), kHelpColumns - kNameColumns);
   }
-  // Without the options that exclude or need others; errors say so when it matters.
+  // Leaves out the options that exclude or need others; errors say so when it matters.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (!option->get_option_text().empty()) return " " + option->get_option_text();
     if (option->get_type_size() == 0) return "";
@@ -154,7 +154,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// Prefixes every line.
+// Starts every line with "error: ".
 void print_error(const std::string& text) {
   const std::string clean = clean_text(text);
   std::size_t start = 0;
@@ -171,7 +171,7 @@ int usage_error(const std::string& message, const std::string& hint, const CLI::
   return 2;
 }
 
-// An unknown flag or word is the likely cause of whatever else CLI11 complains about.
+// If there is an unknown flag or word, it probably also caused CLI11's other complaints.
 int explain(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& command = selected(program);
   const std::vector<std::string> rest = program.remaining(true);
@@ -201,7 +201,7 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
   return usage_error(message, "", command);
 }
 
-// The first line of LibTorch's errors says what happened; a list of addresses follows.
+// The first line of a LibTorch error says what happened; a list of addresses follows.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -214,7 +214,7 @@ int run_command(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
     return 0;
-  } catch (const CLI::RuntimeError& end) {  // from a command that has printed everything
+  } catch (const CLI::RuntimeError& end) {  // the command has already printed everything
     return end.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
@@ -227,7 +227,7 @@ constexpr const char* kMemoryRemedies =
     "or shorter rows (--data.length), with --training.accumulation to make up for it, or a smaller "
     "model)";
 
-// Runs and returns the exit code; prints one line for an error.
+// Runs the command and returns the exit code; prints one line for an error.
 template <typename Run>
 int explained(Run run) {
   try {
@@ -256,7 +256,7 @@ struct ListedCommand {
   std::string group;    // heading in the list of commands
 };
 
-// In the order of the help.
+// The commands in the order of the help.
 const std::vector<ListedCommand>& listed_commands() {
   static const std::vector<ListedCommand> list = {
       {"train", "Train one configuration", kGroupTraining},
@@ -285,7 +285,7 @@ const std::vector<ListedCommand>& listed_commands() {
 constexpr const char* kTorchProgram = "roformer-torch";
 
 // An installed program finds LibTorch in a folder beside it or where the system looks for
-// libraries. If it is in neither, the loader's message would not say what to do.
+// libraries. If it is in neither place, the loader's message would not say what to do.
 void require_libtorch(const fs::path& installed) {
   const fs::path libraries = installed / "libtorch";
   std::error_code error;
@@ -311,14 +311,15 @@ void accept_settings(CLI::App& command, std::vector<Override>& overrides, Settin
   const std::string details = command.get_footer();
   const std::string help = flags.help.empty() ? kCommonKeys : flags.help;
   command.footer(details.empty() ? help : details + "\n" + help);
-  // Hundreds of flags, so made only for the command that runs.
+  // Adds the flags, which are hundreds, only to the command that runs.
   command.preparse_callback([&command, &overrides, accepts = flags.accepts](std::size_t) {
     for (const std::string& key : assignable_keys()) {
       if (command.get_option_no_throw("--" + key) || (accepts && !accepts(key))) continue;
       command
           .add_option_function<std::string>("--" + key,
                                             [&overrides, key](const std::string& text) {
-                                              // For instance from an unset variable.
+                                              // The text can be empty because of an unset variable,
+                                              // for instance.
                                               if (text.empty() && (key == "run" || key == "runs")) {
                                                 throw_usage("--" + key, "is empty");
                                               }
@@ -384,7 +385,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
       "roformer");
   program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
                             "print version and commit");
-  // At most one: later arguments may be files that are named like a command.
+  // Accepts at most one command, because later arguments may be files with a command's name.
   program->require_subcommand(0, 1);
   std::size_t added = 0;
   for (const ListedCommand& listed : listed_commands()) {
@@ -398,7 +399,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
     command->prefix_command();
     command->callback(elsewhere);
   }
-  ROFORMER_ASSERT(added == here.size());  // each is in the list
+  ROFORMER_ASSERT(added == here.size());  // the list has every command of `here`
   return program;
 }
 
@@ -406,7 +407,7 @@ void continue_with_torch(char** arguments) {
   tune_environment();
   const fs::path folder = program_path().parent_path();
   const fs::path installed = folder / ROFORMER_LIBEXEC;
-  // Without /proc the loader does not find the libraries that lie beside a program by itself.
+  // Without /proc, the loader does not find the libraries beside a program by itself.
   std::error_code error;
   const bool loader_knows = fs::exists("/proc/self/exe", error);
   for (const fs::path& path : {folder / kTorchProgram, installed / kTorchProgram}) {

@@ -1,6 +1,6 @@
-// The program and its subcommands. A subcommand is one file: a function `add_X_command(CLI::App&)`,
-// declared below and named in the list of command.cpp, that describes its flags and sets its
-// callback:
+// The program and its subcommands. Each subcommand is one file with a function
+// `add_X_command(CLI::App&)`, which describes its flags and sets its callback. The function is
+// declared below and named in the list of command.cpp:
 //
 //   void add_train_command(CLI::App& program) {
 //     auto options = std::make_shared<TrainOptions>();
@@ -10,8 +10,8 @@
 //     command->callback([options] { train(*options); });
 //   }
 //
-// The callback runs after the whole command line has been parsed. It throws Error for what the user
-// can fix.
+// The callback runs after the whole command line has been parsed. It throws Error for mistakes that
+// the user can fix.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -32,38 +32,38 @@ namespace roformer {
 struct CommandText {
   std::string name;
   std::string summary;  // one line in the list of commands
-  std::string details;  // below the summary in the command's own help; may be empty
+  std::string details;  // shown below the summary in the command's own help; may be empty
   std::string group;    // heading in the list of commands; empty inside another command
 };
 CLI::App* add_command(CLI::App& parent, CommandText text);
 
-// Adds a subcommand with the summary and heading that `roformer --help` lists for it. The list is
-// known without LibTorch, so that help and the commands that read no tensor start at once.
+// Adds a subcommand with the summary and heading that `roformer --help` lists for it. The list
+// needs no LibTorch, so help and the commands that read no tensors start at once.
 CLI::App* add_listed_command(CLI::App& program, std::string_view name, std::string details = "");
 
-// The keys of the configuration that a command takes as flags, and the help about them.
+// The keys of the configuration that a command takes as flags, and the help text about them.
 struct SettingsFlags {
-  std::function<bool(const std::string& key)> accepts;  // none: every key
-  std::string help;                                     // none: the keys that people change most
+  std::function<bool(const std::string& key)> accepts;  // empty: every key
+  std::string help;                                     // empty: the keys that people change most
 };
 // Makes keys of the configuration flags of the command (`--training.steps 1000`, `--seed 2`,
-// `--position rope`, `--position.buckets 64`), collected in `overrides` in their order. A flag that
-// the command defines itself, such as `--run` of an import, stays the command's. `overrides` must
-// live until the callback has run.
+// `--position rope`, `--position.buckets 64`) and collects them in `overrides` in their order. A
+// flag that the command itself defines, such as `--run` of an import, remains the command's.
+// `overrides` must live until the callback has run.
 void accept_settings(CLI::App& command, std::vector<Override>& overrides, SettingsFlags flags = {});
 
-// Throws Error (usage) for the first of these flags that was given although it has no effect here:
-// "--byte-fallback: is not for --kind characters".
+// Throws Error (usage) for the first of these flags that the user gave although it has no effect
+// here: "--byte-fallback: is not for --kind characters".
 void refuse_given(const CLI::App& command, std::initializer_list<const char*> flags,
                   const std::string& because, const std::string& hint = "");
 
-// Checks of a flag's number, with a message that fits on a line.
+// Checks the number of a flag; the message fits on one line.
 CLI::Validator positive();
 CLI::Validator not_negative();
-// Also for fractions (config/value.h); CLI::Range lets "nan" through.
+// Also accepts fractions (config/value.h). CLI::Range would let "nan" through.
 CLI::Validator number_in(const Range& range);
 
-inline constexpr std::int64_t kMostThreads = 4096;  // the most that a configuration may have
+inline constexpr std::int64_t kMostThreads = 4096;  // the configuration's limit
 
 void add_average_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
@@ -84,25 +84,25 @@ void add_tokenizer_command(CLI::App& program);
 void add_train_command(CLI::App& program);
 void add_translate_command(CLI::App& program);
 
-// The line that says what a run with these settings will export as; empty: print nothing. Only a
-// program that is linked with LibTorch knows it.
+// Returns the line that says how a run with these settings will be exported; empty: print nothing.
+// Only a program linked with LibTorch knows it.
 using ExportLine = std::function<std::string(const Settings&)>;
 void add_config_command(CLI::App& program, const ExportLine& export_line);
 
-// There are two executables. `roformer` runs the subcommands that read no tensor and passes the
-// others on to `roformer-torch`: loading LibTorch takes 0.3 s, longer than most of what `roformer
-// config` or `roformer score` do.
+// There are two executables. `roformer` runs the subcommands that read no tensors and passes the
+// others on to `roformer-torch`. Loading LibTorch takes 0.3 s, longer than most work of `roformer
+// config` or `roformer score`.
 using AddCommand = void (*)(CLI::App& program);
 
-// The program with every listed subcommand. Those that `here` lacks accept any arguments and call
-// `elsewhere`.
+// Makes the program with every listed subcommand. Subcommands that are missing from `here` accept
+// any arguments and call `elsewhere`.
 std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& here,
                                        const std::function<void()>& elsewhere);
-// Every subcommand in one program, for `roformer-torch` and the tests (whole_program.cpp).
+// Makes one program with every subcommand, for `roformer-torch` and the tests (whole_program.cpp).
 std::unique_ptr<CLI::App> make_whole_program();
 
-// Replaces this process by `roformer-torch`, which is beside this executable or, when installed, in
-// its libexec folder. Throws Error (failure) where it is missing.
+// Replaces this process by `roformer-torch`, which is beside this executable or, after
+// installation, in its libexec folder. Throws Error (failure) if it is missing.
 [[noreturn]] void continue_with_torch(char** arguments);
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),

@@ -1,4 +1,4 @@
-// `roformer config`: show, check and compare configurations, and list the keys.
+// `roformer config`: shows, checks and compares configurations, and lists the keys.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -46,7 +46,7 @@ void dump_config(const ConfigOptions& options) {
   }
 }
 
-// Each problem once, even where many runs have it.
+// Lists each problem once, even if many runs have it.
 std::set<std::string> data_problems(const StudySettings& study) {
   std::set<std::string> problems;
   for (const StudyRun& run : study.runs) {
@@ -57,12 +57,13 @@ std::set<std::string> data_problems(const StudySettings& study) {
   return problems;
 }
 
-// Settings that take their shape from model.from have no line, since that is not opened here.
+// Returns no line for settings that take their shape from model.from, because model.from is not
+// opened here.
 std::string line_of(const ExportLine& export_line, const Settings& settings) {
   return export_line && settings.model.from.empty() ? export_line(settings) : "";
 }
 
-// The lines about the exports of a study's runs: each once, with the runs' names.
+// Prints the lines about the exports of a study's runs, each once, with the names of its runs.
 void print_exports(const StudySettings& study, const ExportLine& export_line) {
   std::map<std::string, std::vector<std::string>> runs;
   for (const StudyRun& run : study.runs) {
@@ -75,7 +76,7 @@ void print_exports(const StudySettings& study, const ExportLine& export_line) {
   }
 }
 
-// Checks every file and then reports all problems.
+// Checks every file before it reports all problems.
 void check_configs(const ConfigOptions& options, const ExportLine& export_line) {
   Problems problems;
   for (const std::string& file : options.files) {

@@ -1,4 +1,4 @@
-// The arguments of the commands that read text: a recipe, or files and how to read them.
+// The arguments of commands that read text: a recipe, or files and the way to read them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,21 +12,22 @@ namespace roformer {
 
 struct CorpusFlags {
   std::vector<std::filesystem::path> inputs;
-  std::string reader;                        // empty: the recipe's, else auto
-  std::string text_field;                    // empty: the recipe's, else "text"
-  std::vector<std::filesystem::path> files;  // in place of the recipe's
+  std::string reader;                        // empty: the recipe's, or auto without a recipe
+  std::string text_field;                    // empty: the recipe's, or "text" without a recipe
+  std::vector<std::filesystem::path> files;  // replace the recipe's files
   std::vector<std::string> include;
   bool skip_binary = false;
-  bool follow_links = false;  // also of folders of sentence pairs
+  bool follow_links = false;  // also applies to folders of sentence pairs
   bool skip_broken = false;
 };
 
 void add_corpus_flags(CLI::App& command, CorpusFlags& flags);
 
-// The first given flag that is about running text, "" where none is.
+// Returns the first given flag that concerns running text, "" if there is none.
 std::string first_text_flag(const CorpusFlags& flags);
 
-// The recipe among the inputs, or one without a name whose corpus they are. Throws as read_recipe.
+// Returns the recipe among the inputs, or an unnamed recipe whose corpus is the inputs. Throws as
+// read_recipe does.
 Recipe recipe_of(const CorpusFlags& flags);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// `roformer data`: prepares text for training, and shows what a prepared data set holds.
+// `roformer data`: prepares text for training, and shows the contents of a prepared data set.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -25,12 +25,12 @@ namespace roformer {
 namespace {
 
 struct PrepareArguments : PrepareFlags {
-  std::string separator;  // empty: the recipe's, else blank-line
+  std::string separator;  // empty: the recipe's, or blank-line without a recipe
   bool remove_repeats = false;
   ParallelFlags pairs;
 };
 
-// data/NAME.yaml is prepared into data/prepared/NAME, where configs/ looks for it.
+// The default output for data/NAME.yaml is data/prepared/NAME, where configs/ looks for it.
 std::filesystem::path standard_output(const std::vector<std::filesystem::path>& inputs) {
   const std::optional<std::filesystem::path> recipe = recipe_among(inputs);
   if (!recipe) {
@@ -39,7 +39,7 @@ std::filesystem::path standard_output(const std::vector<std::filesystem::path>& 
   return recipe->parent_path() / "prepared" / recipe->stem();
 }
 
-// The files or the share of the documents of one split, in place of the recipe's.
+// Replaces the recipe's files, or its share of the documents, for one split.
 void take_split(const char* name, const std::vector<std::filesystem::path>& files, double fraction,
                 const ByteShares& shares, std::vector<std::filesystem::path>& inputs,
                 double& wanted) {
@@ -57,7 +57,8 @@ void take_split(const char* name, const std::vector<std::filesystem::path>& file
   if (fraction >= 0) wanted = fraction;
 }
 
-// A file that is divided by its bytes is kept byte by byte.
+// A file that is split by bytes is kept byte for byte, so another reader and a separator are
+// refused.
 void refuse_other_readings(const PrepareArguments& arguments, const Recipe& recipe) {
   if (recipe.shares.whole() == 0) return;
   const bool reader = recipe.corpus.reader != CorpusReader::verbatim;

@@ -28,7 +28,8 @@ std::string in_colour(const std::string& text, const char* code) {
   return wants_color(STDOUT_FILENO) ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
-// A piece as it is shown: "word" marks of SentencePiece and WordPiece kept, control characters not.
+// The printed form of a piece: keeps the "word" marks of SentencePiece and WordPiece, replaces
+// control characters.
 std::string shown_piece(const Tokenizer& tokenizer, TokenId id) {
   return clean_line(tokenizer.piece(id));
 }
@@ -76,7 +77,7 @@ void add_line(std::string& text, const std::string& name, const std::string& val
   if (!value.empty()) text += fmt::format("  {:<12}  {}\n", name, value);
 }
 
-// The lines that descriptions of text and of pairs begin with.
+// The first lines of descriptions of text and of sentence pairs.
 template <class Description>
 void add_origin(std::string& text, const Description& about) {
   add_line(text, "source", about.source);
@@ -85,7 +86,7 @@ void add_origin(std::string& text, const Description& about) {
   add_line(text, "fingerprint", hexadecimal(about.fingerprint));
 }
 
-// [k] counts the lengths from 2^k to 2^(k+1) - 1.
+// Entry k counts the lengths from 2^k to 2^(k+1) - 1.
 using Histogram = std::vector<std::uint64_t>;
 
 void add_length(Histogram& histogram, std::uint64_t length) {
@@ -159,7 +160,7 @@ std::string describe_lengths(const Dataset& dataset) {
     }
   }
   if (histogram.empty()) return "";
-  constexpr double kLongestBar = 36;  // a line of 79 columns
+  constexpr double kLongestBar = 36;  // fits a line of 79 columns
   const std::uint64_t largest = std::ranges::max(histogram);
   std::string text = "tokens in a document:\n";
   for (std::size_t power = 0; power < histogram.size(); ++power) {
@@ -259,7 +260,7 @@ std::string describe_rules(const ParallelDescription& about) {
   std::vector<Column> columns = {{.title = "pairs", .alignment = Column::Alignment::left}};
   for (const ParallelDescription::Origin& origin : about.origins) {
     std::string title = origin.files;
-    // The name of the first file says enough.
+    // The name of the first file is enough.
     const std::string first = title.substr(0, title.find(','));
     title = first.substr(first.rfind('/') + 1);
     if (origin.weight != 1) title += fmt::format(" x{:g}", origin.weight);

@@ -22,7 +22,7 @@
 namespace roformer {
 namespace {
 
-// "6:2:2"
+// Parses "6:2:2".
 std::array<double, 3> parse_shares(const std::string& text) {
   std::array<double, 3> shares{};
   const char* cursor = text.data();
@@ -73,7 +73,7 @@ struct BaselineArguments {
   bool json = false;
 };
 
-// Training texts give the weights, all of them once.
+// The training texts, each once, give the weights.
 BagOfWords training_words(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
   std::set<std::string> texts;
   for (const MatchingExample& example : read_matching(folder, Split::train).examples) {

@@ -1,4 +1,4 @@
-// The commands of `data` that make triplets of texts and give them a baseline.
+// The commands of `data` that make triplets of texts and measure a baseline on them.
 #pragma once
 
 #include <CLI/CLI.hpp>

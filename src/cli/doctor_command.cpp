@@ -1,5 +1,5 @@
-// `roformer doctor`: what this machine and this build can do. Every report of a speed should have
-// these figures.
+// `roformer doctor`: shows the abilities of this machine and this build. Every report of a speed
+// should include these figures.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
@@ -37,7 +37,7 @@ struct DoctorOptions {
 };
 
 struct Speed {
-  std::int64_t size = 0;  // of the square matrices
+  std::int64_t size = 0;  // rows of the square matrices
   double gflops_per_s = 0;
 };
 
@@ -49,9 +49,9 @@ struct Diagnosis {
   std::vector<std::string> libtorch;  // relevant lines of its build configuration
   std::int64_t gpus = 0;              // usable by LibTorch
   bool tf32 = false;                  // whether fp32 products on GPUs may round to TF32
-  std::string processes;              // the place of a `train` that was started like this command
+  std::string processes;              // the role of a `train` command that is started like this one
   ComputePlan automatic;
-  std::string device;  // the measured one
+  std::string device;  // the device that was measured
   Speed fp32, bf16;
 };
 
@@ -83,7 +83,7 @@ Speed measured(const ComputePlan& automatic, Precision precision) {
       .gflops_per_s = matmul_ceiling({.device = automatic.device, .precision = precision}, size)};
 }
 
-// Contradictory variables are a finding too.
+// Returns the message about contradictory variables rather than throwing it.
 std::string launch_words() {
   try {
     return describe(read_launch());
@@ -92,7 +92,7 @@ std::string launch_words() {
   }
 }
 
-// Without a GPU there is nothing to compile kernels for.
+// The reason why no GPU kernels can be compiled, such as the lack of a GPU; empty: they can.
 const std::string& reason_against_gpu_kernels() {
   return gpu_support().usable ? gpu::reason_against_kernels() : gpu_support().reason;
 }

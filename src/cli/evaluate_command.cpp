@@ -1,5 +1,5 @@
-// `roformer evaluate`: the figures of a trained model on labelled or prepared data, at any length
-// and with options that leave its weights as they are. The run's task says which flags it takes.
+// `roformer evaluate`: measures a trained model on labelled or prepared data, at any length and
+// with options that leave its weights unchanged. The run's task decides which flags apply.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace roformer {
 namespace {
 
-// Prints to standard output, as wide as the terminal.
+// Prints to standard output, in the terminal's width.
 class EvaluationPrinter : public EvaluationText {
  public:
   void line(const std::string& text) override { std::cout << text << '\n'; }
@@ -78,7 +78,7 @@ void check_chart(const std::string& file) {
   throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
 }
 
-// The run's task takes some of the flags; the others have no meaning for it.
+// Refuses the flags that mean nothing for the run's task.
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskDefinition& task) {
   const EvaluationRequest& request = options.request;
   const ArrangementSettings plain;
@@ -139,7 +139,7 @@ void evaluate_command(const EvaluateOptions& options) {
   EvaluationPrinter printer;
   if (!options.json && !request.by_position) request.text = &printer;
   const EvaluationResult found = task.evaluate(open_first_run(options, task), request);
-  // The figures first: a disk may have filled up meanwhile.
+  // Prints the figures before writing files, because a disk may be full by now.
   if (options.json) {
     std::cout << found.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {

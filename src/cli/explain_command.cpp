@@ -1,4 +1,4 @@
-// `roformer explain`: what the attention of one or two trained models uses.
+// `roformer explain`: shows which information the attention of one or two trained models uses.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ struct ExplainFlags {
 
 using Explaining = std::function<ExplainedRun(const std::string& name)>;
 
-// Explains an opened model on its data, later.
+// Makes a function that later explains an opened model on its data.
 template <typename Model, typename Data>
 Explaining explaining(const ExplainFlags& flags, Model model, Data data) {
   const auto opened = std::make_shared<Model>(std::move(model));
@@ -63,7 +63,7 @@ Explaining open_one(const ExplainFlags& flags, const std::string& run) {
   return explaining(flags, std::move(opened), std::move(text));
 }
 
-// The folders' names; the paths where the names are the same.
+// The names of the folders, or their paths if the names are the same.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
   for (const std::string& run : runs) names.push_back(folder_name(run));
@@ -93,7 +93,7 @@ void explain_command(ExplainFlags flags) {
   }
   flags.options.ablations = !flags.without_losses;
   const std::vector<std::string> names = names_of(flags.runs);
-  std::vector<Explaining> opened;  // all before the first is computed
+  std::vector<Explaining> opened;  // opens all before computing the first
   for (const std::string& run : flags.runs) opened.push_back(open_one(flags, run));
   std::vector<ExplainedRun> explained;
   for (std::size_t i = 0; i < opened.size(); ++i) explained.push_back(opened[i](names[i]));

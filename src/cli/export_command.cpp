@@ -1,4 +1,4 @@
-// `roformer export`: a folder for Hugging Face's transformers from a run.
+// `roformer export`: writes a run as a folder for Hugging Face's transformers.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// `roformer fill-mask`: what a masked language model puts in the place of [MASK].
+// `roformer fill-mask`: shows which tokens a masked language model predicts for [MASK].
 #include <fmt/format.h>
 
 #include <iostream>
@@ -21,7 +21,7 @@ namespace {
 
 struct FillMaskOptions {
   std::string model;
-  std::optional<std::string> text;  // without: standard input, line by line
+  std::optional<std::string> text;  // empty: standard input, line by line
   std::string checkpoint = "best";
   std::optional<WeightsKind> weights;
   std::int64_t top = 5;
@@ -49,7 +49,7 @@ nlohmann::ordered_json to_json(const std::string& text, const Predictions& predi
 
 void print_line(const std::string& text, const Predictions& predictions, bool json) {
   if (json) {
-    // Invalid UTF-8, which JSON cannot hold, is replaced by U+FFFD as the tokenizer does.
+    // JSON cannot hold invalid UTF-8. U+FFFD replaces it, as in the tokenizer.
     std::cout
         << to_json(text, predictions).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n'

@@ -38,7 +38,7 @@ struct GenerateOptions {
   std::vector<Override> overrides;
 };
 
-// For "-", standard input without the line end that a shell adds.
+// For "-", reads standard input and removes the line end that a shell adds.
 std::string prompt_text(const std::string& given) {
   if (given != "-") return given;
   LineReader lines("-", LineReader::kAnyLength);
@@ -49,7 +49,8 @@ std::string prompt_text(const std::string& given) {
   return text;
 }
 
-// The prompt after the token that decoding.prompt_start names; the separator for an empty prompt.
+// The prompt, preceded by the token that decoding.prompt_start names; the separator if the prompt
+// is empty.
 std::vector<std::int64_t> prompt_ids(const std::string& prompt, bool literal, PromptStart start,
                                      const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
@@ -82,7 +83,7 @@ std::vector<std::int64_t> prompt_ids(const std::string& prompt, bool literal, Pr
   return ids;
 }
 
-// The message as the model's chat template formats it, beginning of the text included.
+// The message in the format of the model's chat template, which includes the beginning of the text.
 std::vector<std::int64_t> chat_ids(const std::string& message, const GenerateOptions& options,
                                    const Tokenizer& tokenizer) {
   if (tokenizer.chat().source.empty()) {
@@ -104,14 +105,14 @@ std::string text_of(const std::vector<std::int64_t>& ids, const Tokenizer& token
   return tokenizer.decode(tokens);
 }
 
-// Prints a growing text: the part that new tokens have added. A character waits until all its bytes
-// are there.
+// Prints the part of a growing text that new tokens have added. Prints a character only when all
+// its bytes are there.
 class Typewriter {
  public:
   Typewriter(const Tokenizer& tokenizer, std::vector<std::int64_t> prompt)
       : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
 
-  // After an early end, an error message starts on a new line.
+  // Ends the line, so that an error message after an early end starts on a new one.
   ~Typewriter() {
     if (begun_) std::cout << std::endl;
   }
@@ -138,7 +139,7 @@ class Typewriter {
   // because a token at the beginning of a text is written differently.
   std::size_t context_ = 0;
   std::size_t shown_ = 0;
-  bool begun_ = false;  // the line has not ended yet
+  bool begun_ = false;  // an unfinished line is on the screen
 
   std::string text_of_tokens(std::size_t begin, std::size_t end) const {
     const auto first = ids_.begin();
@@ -161,11 +162,11 @@ class Typewriter {
 
 struct Prompt {
   const std::string& text;
-  const std::vector<std::int64_t>& ids;  // shown before a sample
+  const std::vector<std::int64_t>& ids;  // printed before a sample
   const Tokenizer& tokenizer;
 };
 
-// Prints samples, numbered from `first`, as JSON lines or each below a heading.
+// Prints samples, numbered from `first`: as JSON lines, or each under a heading.
 void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::int64_t first,
                    const Prompt& prompt, bool json) {
   for (const std::vector<std::int64_t>& ids : samples) {
@@ -183,7 +184,7 @@ void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::i
   }
 }
 
-// At most this many samples are generated at a time, since their keys and values need memory.
+// Generates at most this many samples at a time, because their keys and values need memory.
 constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
@@ -202,7 +203,7 @@ void generate_command(const GenerateOptions& options) {
       options.chat ? chat_ids(text_before, options, tokenizer)
                    : prompt_ids(text_before, options.literal,
                                 trained.settings.decoding.prompt_start, tokenizer);
-  // A continued text is shown with its prompt, an answer without.
+  // Shows a continued text with its prompt, but an answer alone.
   const std::vector<std::int64_t> shown = options.chat ? std::vector<std::int64_t>() : prompt;
   require_positions(trained.settings, "--tokens",
                     static_cast<std::int64_t>(prompt.size()) + options.generation.tokens);

@@ -1,4 +1,4 @@
-// `roformer import`: a run from a folder of Hugging Face's.
+// `roformer import`: makes a run from a Hugging Face folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct ImportOptions {
   std::vector<Override> overrides;
 };
 
-// What a run is beside its model; the rest stands in the folder.
+// The settings of a run that the folder does not give.
 constexpr std::array kKeys = {"run", "runs", "seed", "data.directory", "data.length", "glue.task"};
 
 SettingsFlags import_flags() {

@@ -12,7 +12,7 @@ struct Machine {
   std::string processor;
   std::vector<std::string> instruction_sets;  // the relevant ones
   std::int64_t cores = 0;
-  double usable_cores = 0;   // limited by affinity and the container's quota
+  double usable_cores = 0;   // limited by affinity and by the container's quota
   std::uint64_t memory = 0;  // bytes, limited by the container
   std::uint64_t memory_free = 0;
   std::uint64_t disk = 0;  // bytes of the given folder's file system

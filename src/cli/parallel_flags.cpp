@@ -25,13 +25,13 @@ bool given(const CLI::App& command, const std::string& flag) {
   return option != nullptr && option->count() > 0;
 }
 
-// "--longest-words" of "longest_words".
+// Returns "--longest-words" for "longest_words".
 std::string flag_of(std::string name) {
   std::ranges::replace(name, '_', '-');
   return "--" + name;
 }
 
-// Two names of files, or one of a file of pairs.
+// Takes the names of two files, or the name of one file of pairs.
 HeldOutPairs held_out(const std::vector<fs::path>& files, const char* flag) {
   const std::vector<PairSource> sources = pair_sources_of(files);
   if (sources.size() != 1) {

@@ -1,4 +1,4 @@
-// The flags of `roformer data prepare` for sentence pairs, and what it does with them.
+// The flags of `roformer data prepare` for sentence pairs, and the work that it does with them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,19 +17,19 @@
 namespace roformer {
 
 struct ParallelFlags {
-  std::vector<std::string> languages;  // two, or none
+  std::vector<std::string> languages;  // two of them, or none
   TokenizerFlags target_tokenizer;
-  std::int64_t pieces = 0;  // of a vocabulary to train; 0: the recipe's
+  std::int64_t pieces = 0;  // size of a vocabulary to train; 0: the recipe's
   bool separate = false;
   PairRules rules;
 };
 
-// The flags of `data prepare` for every kind of data.
+// The flags of `data prepare` that apply to every kind of data.
 struct PrepareFlags {
   CorpusFlags corpus;
   std::vector<std::filesystem::path> validation;
   std::vector<std::filesystem::path> test;
-  double validation_fraction = -1;  // negative: the recipe's, else the default
+  double validation_fraction = -1;  // negative: the recipe's, or the default without a recipe
   double test_fraction = -1;
   std::uint64_t seed = 1;
   std::int64_t threads = 0;  // 0: all cores
@@ -38,7 +38,7 @@ struct PrepareFlags {
   bool overwrite = false;
   TokenizerFlags tokenizer;
 
-  // Sets what the options of text and of sentence pairs have in common.
+  // Sets the members that the options of text and of sentence pairs share.
   template <class Options>
   void set_output(Options& options, const RecipeOrigin& origin) const {
     options.output = output;
@@ -58,15 +58,15 @@ struct PrepareFlags {
 
 void add_parallel_flags(CLI::App& command, ParallelFlags& flags);
 
-// Whether the command line asks for sentence pairs: by --languages, or by its recipe.
+// Whether the command line asks for sentence pairs, with --languages or with its recipe.
 bool wants_pairs(const ParallelFlags& flags, const PrepareFlags& common);
-// Throws Error (usage) naming the first of these flags that was given.
+// Throws Error (usage), which names the first of these flags that was given.
 void refuse_parallel_flags(const CLI::App& command);
 
-// The corpus of the recipe, or of the files, with the flags that were given in place of its own.
+// The corpus of the recipe or of the files; given flags replace the recipe's values.
 ParallelRecipe parallel_recipe_of(const CLI::App& command, const ParallelFlags& flags,
                                   const PrepareFlags& common);
-// Prepares it and prints the result.
+// Prepares the corpus and prints the result.
 void prepare_parallel(const CLI::App& command, const ParallelFlags& flags,
                       const PrepareFlags& common);
 

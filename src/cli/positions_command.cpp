@@ -1,5 +1,5 @@
-// `roformer positions`: list and explain the positional schemes, draw what they do, and check them
-// against golden cases.
+// `roformer positions`: lists and explains the positional schemes, draws their effects, and checks
+// them against golden cases.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// `roformer predict`: the answers of a trained classifier or matcher to new texts, and the files
-// for the GLUE server.
+// `roformer predict`: writes the answers of a trained classifier or matcher to new texts, and the
+// files for the GLUE server.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// `roformer score`: BLEU, chrF and TER of translations, as sacreBLEU computes them.
+// `roformer score`: computes BLEU, chrF and TER of translations as sacreBLEU does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace roformer {
 namespace {
 
-// Named as sacreBLEU's flags where it has them.
+// The names are those of sacreBLEU's flags where it has them.
 struct ScoreOptions {
   std::string hypotheses;
   std::vector<std::string> references;
@@ -42,7 +42,7 @@ struct ScoreOptions {
   ScoreReportOptions report;
 };
 
-// An option that is one of the words.
+// Adds an option whose value is one of the words.
 template <typename Value>
 CLI::Option* add_word(CLI::App& command, const std::string& name,
                       const std::map<std::string, Value>& words, Value& value,
@@ -55,7 +55,7 @@ CLI::Option* add_word(CLI::App& command, const std::string& name,
       ->check(CLI::IsMember(known).description(""));
 }
 
-// A number within its bounds, whose default the help shows.
+// Adds a number with bounds and shows its default in the help.
 template <typename Value>
 CLI::Option* add_number(CLI::App& command, const std::string& name, Value& value,
                         const std::string& help, const CLI::Validator& bounds) {
@@ -112,7 +112,7 @@ void add_ter_flags(CLI::App& command, ScoreOptions& options) {
 }
 
 void add_significance_flags(CLI::App& command, ScoreOptions& options) {
-  constexpr int kMostResamples = 10'000'000;  // eighty megabytes of scores
+  constexpr int kMostResamples = 10'000'000;  // needs eighty megabytes of scores
   command.add_flag("--confidence", options.confidence,
                    "95 % interval of one system by bootstrap resampling");
   add_number(command, "--confidence-n", options.confidence_samples, "resamples",
@@ -129,7 +129,7 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
   add_number(command, "--seed", options.seed, "of the tests (NumPy's generator)", positive());
 }
 
-// Adds the options of a group, which the help lists together.
+// Adds a group of options, which the help lists together.
 void add_group(CLI::App& command, const std::string& group, ScoreOptions& options,
                void (*add)(CLI::App&, ScoreOptions&)) {
   const std::size_t before = command.get_options().size();
@@ -164,7 +164,7 @@ void add_score_flags(CLI::App& command, ScoreOptions& options) {
   add_group(command, "Significance", options, add_significance_flags);
 }
 
-// Throws Error (usage) for flags that do not go together.
+// Throws Error (usage) for flags that do not fit together.
 void check_score_options(const ScoreOptions& options) {
   const bool paired = options.bootstrap || options.randomization;
   if (paired && options.others.empty()) {
@@ -204,10 +204,10 @@ void check_score_options(const ScoreOptions& options) {
   }
 }
 
-constexpr std::int64_t kTokenizedLines = 100;  // as many are no accident
+constexpr std::int64_t kTokenizedLines = 100;  // this many are no accident
 
 struct TextFile {
-  std::string name;  // as it was given
+  std::string name;  // as the user gave it
   std::vector<std::string> lines;
 };
 
@@ -235,7 +235,7 @@ void check_lengths(const TextFile& hypotheses, const TextFile& other) {
 }
 
 struct Corpus {
-  std::vector<TextFile> systems;     // the first: HYPOTHESES
+  std::vector<TextFile> systems;     // the first is HYPOTHESES
   std::vector<TextFile> references;  // at least one
 
   std::vector<std::string_view> references_of(std::size_t line) const {

@@ -23,7 +23,7 @@ std::string interval_text(const ScoreInterval& interval, int decimals) {
                      rounded(interval.half_width, decimals));
 }
 
-// sacreBLEU leaves out an interval around nothing.
+// sacreBLEU omits the interval if its mean is 0.
 bool has_interval(const SystemScore& score) {
   return score.interval && score.interval->mean > 0;
 }
@@ -34,7 +34,7 @@ std::string number_text(const SystemScore& score, int decimals) {
   return text;
 }
 
-// The library writes numbers as Python does: the shortest text that reads back as the same number.
+// Writes numbers as Python does, as the shortest text that reads back as the same number.
 std::string json_text(const ordered_json& json, int indent, bool ascii) {
   return json.dump(indent, ' ', ascii, ordered_json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// --split of the commands that measure a trained model.
+// The flag --split of the commands that measure a trained model.
 #pragma once
 
 #include <CLI/CLI.hpp>

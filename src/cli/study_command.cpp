@@ -1,5 +1,5 @@
 // `roformer study`: runs a matrix of configurations and compares them. Other forms of the command
-// list the runs (--dry-run), print a record (--render) or put several records together (--merge).
+// list the runs (--dry-run), print a record (--render) or combine several records (--merge).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,12 +33,12 @@ namespace {
 
 struct StudyCommandOptions {
   std::string file;
-  std::string record;                        // written when all runs are done
+  std::string record;                        // file to write when all runs are done
   std::string render;                        // a record to print instead of running anything
   std::string table;                         // the table of that record
-  std::string chart;                         // its chart, instead of a table
-  std::vector<std::filesystem::path> merge;  // records whose rows are put together
-  std::string page;                          // HTML file made from them
+  std::string chart;                         // its chart instead of a table
+  std::vector<std::filesystem::path> merge;  // records whose rows are combined
+  std::string page;                          // HTML file of the combined records
   std::optional<std::string> format;
   bool dry_run = false;
   bool overwrite = false;
@@ -60,8 +60,8 @@ TableUse use_of(const std::string& format) {
   return format == "csv" ? TableUse::data : TableUse::document;
 }
 
-// --render RECORD. A record keeps its tables as people read them. The table of a protocol is made
-// from its runs, whose figures are not rounded.
+// Implements --render RECORD. A record keeps its tables in their printed form. The table of a
+// protocol is made from its runs, whose figures are not rounded.
 void render_record(const StudyCommandOptions& options) {
   if (!options.chart.empty()) {
     std::cout << recorded_chart(options.render, options.chart);
@@ -76,7 +76,7 @@ void render_record(const StudyCommandOptions& options) {
               format);
 }
 
-// --merge RECORDS --page FILE
+// Implements --merge RECORDS --page FILE.
 void write_page(const StudyCommandOptions& options) {
   if (!options.table.empty()) throw_usage("--table", "is printed, and --page writes all of them");
   require_output(options.page, options.merge);
@@ -85,7 +85,7 @@ void write_page(const StudyCommandOptions& options) {
   std::cerr << "page: " << options.page << '\n';
 }
 
-// --merge RECORDS
+// Implements --merge RECORDS.
 void merge_records(const StudyCommandOptions& options) {
   const std::string format = options.format_or("text");
   bool first = true;
@@ -100,7 +100,7 @@ void merge_records(const StudyCommandOptions& options) {
               "results, differences or apart");
 }
 
-// --dry-run
+// Implements --dry-run.
 void print_plan(const StudyCommandOptions& options, const StudySettings& asked) {
   const std::string format = options.format_or("text");
   print_table(study_plan(asked), format);
@@ -122,7 +122,7 @@ void require_evaluations(const StudyOutcome& outcome) {
                 "their output is there; the same command tries them again");
 }
 
-// The end of a shard that draws no table.
+// Reports the end of a shard, which draws no table.
 void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outcome) {
   const std::string folder = outcome.study.folder.string();
   if (const std::size_t failed = outcome.failed + outcome.failed_trials; failed > 0) {
@@ -146,7 +146,7 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
                                   outcome.waiting));
 }
 
-// CSV prints one table; the study's folder has the others.
+// CSV prints only one table; the study's folder has the others.
 void print_outcome(const StudyOutcome& outcome, const std::string& format) {
   const StudySettings& study = outcome.study;
   const bool text = format == "text", csv = format == "csv";
@@ -160,13 +160,13 @@ void print_outcome(const StudyOutcome& outcome, const std::string& format) {
     if (!std::exchange(first, false)) std::cout << '\n';
     if (text && !one.title.empty()) std::cout << clean_line(one.title) << "\n\n";
     print_table(one.table, format);
-    // The caption of the first table, which has no title, is about the HTML page.
+    // The first table has no title, and its caption is about the HTML page.
     if (!csv && !one.title.empty() && !one.caption.empty()) shown(one.caption);
   }
   if (!csv && !study.note.empty()) shown(study.note);
 }
 
-// Throws Error (failure) where runs, trials or evaluations failed, or none finished.
+// Throws Error (failure) if runs, trials or evaluations failed, or if none finished.
 void require_success(const StudyOutcome& outcome) {
   const StudySettings& study = outcome.study;
   const auto throw_failed = [&](std::size_t failed, const char* what, const StudySettings& tried) {
@@ -189,7 +189,8 @@ void require_success(const StudyOutcome& outcome) {
   }
 }
 
-// A study starts its trainings itself; each of them is a single process.
+// Refuses a launcher whose processes would each run the whole study, then clears its variables: a
+// study starts its trainings itself, each as a single process.
 void leave_launch(const StudyCommandOptions& options) {
   const Launch launch = read_launch();
   if (!launch.alone() && !options.shard) {
@@ -208,7 +209,7 @@ void run_and_compare(const StudyCommandOptions& options, const StudyShard& shard
   }
   const MissingData lacking = missing_data(asked);
   for (const std::string& problem : lacking.problems) log::warn("{}", problem);
-  // The runs that the tuning has chosen may be finished already.
+  // The runs that the tuning has chosen may already be finished.
   if (lacking.of_all && missing_data(as_chosen(asked)).of_all) {
     throw_failure(asked.folder.string(), "none of its runs has its data");
   }

@@ -1,4 +1,4 @@
-// `roformer tokenizer`: trains tokenizers, and turns lines of text into ids and back.
+// `roformer tokenizer`: trains tokenizers, and converts lines of text to ids and back.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -32,7 +32,7 @@ namespace {
 
 struct TrainArguments {
   CorpusFlags corpus;
-  std::string side = "both";  // of a recipe of sentence pairs
+  std::string side = "both";  // for a recipe of sentence pairs
   std::filesystem::path output;
   std::string kind = "unigram";
   SentencePieceTraining training;
@@ -41,7 +41,7 @@ struct TrainArguments {
   bool overwrite = false;
 };
 
-// The training pairs of a parallel corpus that pass its rules, source and target in turn.
+// Visits the training pairs of a parallel corpus that pass its rules, source and target in turn.
 template <class Action>
 void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments& arguments,
                        Action action) {
@@ -57,7 +57,7 @@ void for_each_sentence(const std::filesystem::path& recipe, const TrainArguments
   bar.finish(pairs);
 }
 
-// Reads the corpus with a bar, and calls action(line) for each of its lines.
+// Reads the corpus with a progress bar and calls action(line) for each line.
 template <class Action>
 void for_each_line(const TrainArguments& arguments, Action action) {
   const std::optional<std::filesystem::path> recipe = recipe_among(arguments.corpus.inputs);
@@ -133,7 +133,7 @@ void print_info(const Tokenizer& tokenizer) {
   }
 }
 
-// Writes the tokenizer that make() returns into the output folder, which is checked first.
+// Checks the output folder, then writes the tokenizer that make() returns into it.
 template <class Make>
 void make_folder(const TrainArguments& arguments, Make make) {
   OutputFolder output({.output = arguments.output,
@@ -176,8 +176,8 @@ void count_words(const CountArguments& arguments) {
   });
 }
 
-// Writes the text that action(line) returns for each line of standard input; the texts before an
-// error are written, too.
+// Writes the text that action(line) returns for each line of standard input. Also writes the texts
+// before an error.
 template <class Action>
 void transform_lines(LineReader& lines, Action action) {
   constexpr std::size_t kWriteBytes = 1 << 16;
@@ -204,7 +204,8 @@ struct EncodeFlags {
   bool special = false;
 };
 
-// The tokenizer replaces malformed UTF-8, not the reader: one of bytes keeps it.
+// The tokenizer replaces malformed UTF-8; the reader does not, because a tokenizer of bytes keeps
+// it.
 void encode_lines(const Tokenizer& tokenizer, const EncodeFlags& flags) {
   LineReader lines("-", LineReader::kAnyLength);
   std::vector<TokenId> ids;
@@ -259,7 +260,7 @@ void decode_lines(const Tokenizer& tokenizer, bool with_special) {
   });
 }
 
-// An option whose default the help shows.
+// Adds an option and shows its default in the help.
 template <typename Value>
 CLI::Option* add_value(CLI::App& command, const std::string& name, Value& value,
                        const std::string& help, const std::string& type) {

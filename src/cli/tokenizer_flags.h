@@ -18,15 +18,16 @@ struct TokenizerFlags {
   std::int64_t bpe_threshold = 0;
 };
 
-// With `positional` the tokenizer may be named without its flag, too.
+// If `positional`, the user may also name the tokenizer without its flag.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool positional = false);
 
 bool is_tokenizer_named(const TokenizerFlags& flags);
 
-// A kind that --cased is for.
+// Whether --cased applies to this kind of tokenizer.
 bool may_keep_case(const Tokenizer& tokenizer);
 
-// Throws Error (usage) where none is named or --cased does not fit it, and as open_tokenizer.
+// Throws Error (usage) if no tokenizer is named or --cased does not fit it, and otherwise as
+// open_tokenizer does.
 std::unique_ptr<Tokenizer> open_tokenizer_of(TokenizerFlags flags);
 
 }  // namespace roformer

@@ -41,14 +41,14 @@ struct TrainOptions {
 void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::signal) {
-    // The terminal may be closed, which is no failure: the run is saved.
+    // Ignores errors: the terminal may be closed, but the run is saved.
     std::fputs(fmt::format("{}: stopped by a signal at step {}; go on with --resume\n", path,
                            format_count(summary.consumed.steps))
                    .c_str(),
                stdout);
     return;
   }
-  // A run may end before its first window of steps does.
+  // A run may end before its first window of steps.
   const double seconds = std::max(summary.consumed.minutes * 60, 1e-9);
   const double rate = summary.tokens_per_second > 0
                           ? summary.tokens_per_second
@@ -68,7 +68,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
     fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
   }
   if (const ValidationRecord* best = summary.best()) {
-    // The figure that it is the best by comes first.
+    // Puts the figure that ranks the checkpoints first.
     Figures others = best->figures, ranked;
     for (const std::string& name :
          {best->ranking.figure, best->ranking.figure + std::string(kStandardError)}) {
@@ -79,7 +79,8 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   }
 }
 
-// Processes that were started with different flags would wait for each other in different places.
+// Compares the flags of all processes. Different ones would make processes wait for each other in
+// different places.
 void compare_starts(const TrainOptions& options, Processes& processes) {
   const std::string own = options.overwrite        ? "--overwrite"
                           : !options.resumes       ? "neither --resume nor --overwrite"
@@ -94,8 +95,8 @@ void compare_starts(const TrainOptions& options, Processes& processes) {
               "start all of them with the same flags");
 }
 
-// The first process repairs the folder and decides for all: it may have begun the run by the time
-// that another one looks.
+// The first process repairs the folder and decides for all, because it may already have begun the
+// run when another process looks.
 ExistingRun existing_run(const TrainOptions& options, const Settings& given, Processes& processes) {
   if (options.overwrite || options.smoke) return ExistingRun::overwrite;
   if (!options.resumes) return ExistingRun::refuse;
@@ -116,8 +117,8 @@ Settings new_settings(const TrainOptions& options) {
   return load_settings(options.config, flags, model_source_keys);
 }
 
-// The summary of a run that ended before this command; nothing where it has not ended or the
-// summary cannot be read, which the trainer repairs.
+// The summary of a run that ended before this command. Returns nothing if the run has not ended or
+// the summary cannot be read; the trainer repairs it then.
 std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun existing) {
   if (existing != ExistingRun::resume) return std::nullopt;
   try {
@@ -127,7 +128,7 @@ std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun
   }
 }
 
-// A command that had nothing to do must not look as if it trained.
+// Says that the command had nothing to do, so that it does not look as if it trained.
 void say_ended_before(const Settings& settings, const TrainingSummary& summary) {
   const std::string run = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::patience) {
@@ -143,7 +144,7 @@ void say_ended_before(const Settings& settings, const TrainingSummary& summary) 
   fmt::print("{}: was finished already (training.steps {}); {}\n", run, to_string(steps), way);
 }
 
-// Returns the signal that stopped it, or 0.
+// Returns the signal that stopped the training, or 0.
 int train_beside(const TrainOptions& options, const Settings& given, Processes& processes) {
   compare_starts(options, processes);
   const ExistingRun existing = existing_run(options, given, processes);
@@ -162,8 +163,8 @@ int train_beside(const TrainOptions& options, const Settings& given, Processes& 
   return summary.reason == StopReason::signal ? summary.signal : 0;
 }
 
-// For `train --resume --run NAME`: the run's stored file; empty where no run is named. Throws Error
-// (usage) where the run does not exist.
+// For `train --resume --run NAME`: the stored file of the run; empty if no run is named. Throws
+// Error (usage) if the run does not exist.
 std::string stored_config(const TrainOptions& options) {
   std::filesystem::path runs = Settings().runs, run;
   for (const Override& flag : options.overrides) {
@@ -210,7 +211,8 @@ void train_command(const TrainOptions& options) {
       connect(launch, {.timeout = timeout, .job = "run " + given.run, .folder = given.runs});
   if (!processes->first()) spdlog::set_level(spdlog::level::err);
   int signal = 0;
-  // Also while data are loaded: the trainer then sees the signal and tells the other processes.
+  // Catches signals while data are loaded too. The trainer then sees the signal and tells the other
+  // processes.
   std::optional<StopSignals> signals;
   if (!processes->alone()) signals.emplace();
   try {
@@ -255,7 +257,7 @@ void add_train_command(CLI::App& program) {
   command->callback([options, resume, config] {
     options->resumes = resume->count() > 0;
     const bool known = options->resume.empty() || options->resume == "auto";
-    // `train --resume CONFIG`: the word after the flag is the file.
+    // In `train --resume CONFIG`, the word after the flag is the file.
     if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
     std::error_code error;
     if (std::filesystem::is_directory(options->config, error)) take_folder(*options);

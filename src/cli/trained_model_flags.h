@@ -27,7 +27,7 @@ inline SettingsFlags trained_model_flags() {
               "All of them: roformer config keys [PREFIX]\n"};
 }
 
-// --weights, which of a checkpoint's weights to use.
+// --weights: the checkpoint's weights to use.
 inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& weights) {
   command
       .add_option_function<std::string>(
@@ -40,24 +40,25 @@ inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& we
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 
-// --int8, products of eight-bit weights.
+// --int8: matrix products with eight-bit weights.
 inline void add_int8_flag(CLI::App& command, bool& int8) {
   command.add_flag("--int8", int8,
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
                    "same translations");
 }
-// Adds the settings that --int8 needs. In front, so that a contrary setting of the user wins and is
-// refused.
+// Inserts the settings that --int8 needs at the front, so that a contrary setting of the user wins
+// and is refused.
 inline void assume_int8(std::vector<Override>& overrides) {
   overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
 }
 
-// The flags of drawing a text token by token: the same for a language model and for a translator.
+// The flags of sampling a text token by token, which language models and translators share.
 
-// --temperature, --top-k, --top-p and --seed; the options, for what they need or exclude.
+// Adds --temperature, --top-k, --top-p and --seed. Returns the options, so that the caller can say
+// what they need or exclude.
 std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings& sampling,
                                              std::uint64_t& seed);
-// Throws Error (usage) for values that mean nothing.
+// Throws Error (usage) for meaningless values.
 void check_sampling(const SamplingSettings& sampling);
 
 }  // namespace roformer

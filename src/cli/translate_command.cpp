@@ -1,4 +1,4 @@
-// `roformer translate`: lines of a file or standard input, translations to standard output.
+// `roformer translate`: translates the lines of a file or of standard input to standard output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,21 +29,21 @@ namespace {
 struct TranslationFormat {
   std::string name = "text";  // text, json or marian
   bool alignment = false;     // "||| 0-0 1-2" after the text, or a list in JSON
-  std::int64_t n_best = 1;    // lines of text a source; empty ones where fewer were found
+  std::int64_t n_best = 1;    // lines of text per source; empty ones if fewer were found
 };
 
-// Prints translations as lines of text, as JSON or in Marian's n-best format, to standard output
-// or, whole or not at all, into a file.
+// Prints translations as lines of text, as JSON or in Marian's n-best format. Writes them to
+// standard output, or into a file that is written whole or not at all.
 class TranslationPrinter {
  public:
-  // An empty file: standard output.
+  // Without a file name: standard output.
   TranslationPrinter(TranslationFormat format, const std::string& file);
 
   // Prints the next line.
   void print(const std::string& source, const TranslatedLine& line);
-  // Hands on what was printed. Throws Error (failure) where it cannot be written.
+  // Passes on what was printed. Throws Error (failure) if it cannot be written.
   void flush();
-  // The end; without it the file is not there.
+  // Completes the file; without this call there is no file.
   void finish();
 
  private:
@@ -140,7 +140,7 @@ struct TranslateOptions {
   std::vector<Override> overrides;
 };
 
-// Flags that people of other translators know, for keys of the configuration.
+// A flag that users of other translators know, for a key of the configuration.
 struct ShortFlag {
   const char* name;
   const char* key;
@@ -153,7 +153,7 @@ constexpr ShortFlag kShortFlags[] = {
     {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
 };
 
-// "SOURCE<tab>TRANSLATION" into its two.
+// Splits "SOURCE<tab>TRANSLATION" into its two parts.
 void split_pair(const std::string& where, std::string& line, std::string& translation) {
   const std::size_t tab = line.find('\t');
   if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos) {
@@ -190,7 +190,7 @@ void translate_command(const TranslateOptions& options) {
                             translator.settings().decoding.beam),
                 fmt::format("--beam {}", request.n_best));
   }
-  // The rest of a longer line is dropped: no model reads that far.
+  // Drops the rest of a longer line, because no model reads that far.
   LineReader reader(options.input, LineReader::kLongestLine);
   TranslationPrinter printer(
       {.name = options.format, .alignment = request.alignment, .n_best = request.n_best},

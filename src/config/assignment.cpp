@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::string_view kPosition = "position.";
 
-// Former names of keys, which stored runs still have.
+// Former names of keys that stored runs still use.
 const std::map<std::string, std::string> kFormerNames{
     {"data.masking.whole_word", "data.masking.whole_words"}};
 
-// "buckets" for position.buckets, which means the chosen scheme's; "" for anything else.
+// Returns "buckets" for position.buckets, the short form of an option of the chosen scheme; "" for
+// anything else.
 std::string short_option(const std::string& key) {
   if (find_key(key) || is_shorthand(key) || !key.starts_with(kPosition)) return "";
   std::string option = key.substr(kPosition.size());
@@ -59,7 +60,7 @@ Problem problem_of(const Assignment& assignment, std::string message, std::strin
           .hint = std::move(hint)};
 }
 
-// Sets one key; remembers where it was set when the text was a value.
+// Sets one key. Remembers the assignment that set it if the text was a valid value.
 class Resolver {
  public:
   Resolver(Problems& problems, Problems& contradictions)
@@ -74,7 +75,8 @@ class Resolver {
           problem_of(assignment, "unknown key", suggestion(assignment.key, assignable_keys())));
       return;
     }
-    // Two spellings of one key: position.base and position.rope.base, position and position.scheme.
+    // One key may have two spellings: position.base and position.rope.base, position and
+    // position.scheme.
     const Assignment* const before = std::exchange(given_[name], &assignment);
     if (before && !assignment.list.empty() && before->list == assignment.list) {
       problems_.add(problem_of(
@@ -92,7 +94,7 @@ class Resolver {
     }
   }
 
-  // An option of the scheme that has been chosen.
+  // Sets an option of the chosen scheme.
   void set_option(const std::string& option, const Assignment& assignment) {
     const std::string name = std::string(kPosition) + settings.position.scheme + "." + option;
     if (find_key(name)) {
@@ -116,9 +118,9 @@ class Resolver {
  private:
   Problems& problems_;
   Problems& contradictions_;
-  std::map<std::string, const Assignment*> given_;  // what set a key last
+  std::map<std::string, const Assignment*> given_;  // the last assignment to each key
 
-  // Stages decide how long the training is. A number of steps given beside them is compared later.
+  // Stages decide the length of the training. A given number of steps is compared with them later.
   void count_steps(const Assignment& stages) {
     const auto steps = given_.find("training.steps");
     const bool beside = steps != given_.end() && steps->second->list == stages.list;
@@ -128,8 +130,8 @@ class Resolver {
   }
 };
 
-// Whether options of the scheme may be given beside the present choice: a composite scheme may
-// contain it, or a translator's decoder may have it.
+// Whether a file may give options of the scheme beside the present choice, because a composite
+// scheme may contain it or a translator's decoder may use it.
 bool is_part(const Assignment& implied, const std::vector<Assignment>& all,
              const Settings& settings) {
   const SchemeDefinition* const chosen = find_scheme_definition(settings.position.scheme);
@@ -188,7 +190,7 @@ bool is_assignable(const std::string& key) {
 Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,
                  Problems& contradictions) {
   Resolver resolver(problems, contradictions);
-  // The scheme first: position.OPTION depends on it, wherever in the list it is chosen.
+  // Sets the scheme first, wherever it is in the list, because position.OPTION depends on it.
   for (const Assignment& assignment : assignments) {
     if (assignment.key != "position" && assignment.key != "position.scheme") continue;
     if (assignment.implied && is_part(assignment, assignments, resolver.settings)) continue;
@@ -228,8 +230,8 @@ const SchemeDefinition* scheme_that_is_said(const std::string& key) {
   return said ? scheme : nullptr;
 }
 
-// Refuses a value that chooses its scheme beside another choice: one would be dropped. The layers
-// of a composite scheme may have such a value.
+// Refuses a value that chooses its scheme if the list also chooses another scheme, because one of
+// the two would be dropped. The layers of a composite scheme may have such a value.
 void refuse_another(const SchemeDefinition& scheme, const Assignment& assignment,
                     const Assignment* chosen, Problems& problems) {
   if (chosen == nullptr || chosen->text == scheme.facts.name) return;
@@ -262,7 +264,7 @@ bool is_shorthand_map_key(const std::string& section, const std::string& key) {
 
 std::vector<Assignment> expand_shorthands(const std::vector<Assignment>& assignments,
                                           Problems& problems) {
-  const Assignment* chosen = nullptr;  // the last one that says which scheme
+  const Assignment* chosen = nullptr;  // the last assignment that names a scheme
   for (const Assignment& assignment : assignments) {
     if (assignment.key == "position" || assignment.key == "position.scheme") chosen = &assignment;
   }

@@ -62,7 +62,7 @@ class Checker {
     }
   }
 
-  // A key that the task does not read must not look as if it did something.
+  // Reports keys that the task does not read, which would otherwise look as if they had an effect.
   void tasks() {
     static const Settings defaults;
     for (const Key& key : schema()) {
@@ -161,10 +161,10 @@ class Checker {
     scheme(use, all);
   }
 
-  // `layers`: those of the scheme.
+  // `layers`: the layers that use the scheme.
   void scheme(const SchemeCheck::Use& use, const std::vector<std::int64_t>& layers) {
     const SchemeDefinition* const scheme = find_scheme_definition(use.position.scheme);
-    if (scheme == nullptr) return;  // the word has been refused
+    if (scheme == nullptr) return;  // the unknown name is already reported
     const SchemeCheck check(s_, use, contradictions_);
     if (scheme->facts.causal_only && check.both_sides()) {
       problem({use.choice, "task"},
@@ -187,7 +187,7 @@ class Checker {
                      part.layers);
       }
     } catch (const InvalidValue&) {
-      return;  // reported by the scheme's own check
+      return;  // the scheme's own check reports it
     }
   }
 
@@ -231,7 +231,7 @@ class Checker {
     }
   }
 
-  // Of one layer; what several have wrong is reported once.
+  // Checks one layer. A problem that several layers have is reported once.
   void linear_attention(const PositionFacts& facts, const std::string& choice,
                         const AttentionSettings& attention) {
     if (attention.kernel == AttentionKernel::softmax) return;
@@ -275,7 +275,7 @@ class Checker {
         "0 is the last");
   }
 
-  // data.length is the longest, so that whatever must hold for it holds in every stage.
+  // data.length is the longest length of any stage, so its checks cover every stage.
   void stages() {
     if (s_.stages.empty()) return;
     const std::int64_t steps = total_steps(s_.stages);

@@ -1,5 +1,5 @@
-// Checks across keys: contradictions that no single value shows. Each message says in words what
-// does not go together and what would.
+// Checks several keys together for contradictions that no single value shows. Each message says
+// which settings conflict and how to resolve the conflict.
 #pragma once
 
 #include <map>
@@ -12,19 +12,19 @@
 
 namespace roformer {
 
-// Key to where it was set; a key that is not there has its default.
+// Maps a key to the place that set it; a missing key has its default.
 using SourceLocations = std::map<std::string, SourceLocation>;
 
-// Reports what does not go together in settings, at the key that the user set.
+// Reports conflicts of settings at the key that the user set.
 class Contradictions {
  public:
-  // `wrong`: keys whose value was refused before.
+  // `wrong`: keys whose value has already been refused.
   Contradictions(const SourceLocations& locations, const std::set<std::string>& wrong,
                  Problems& problems)
       : locations_(locations), wrong_(wrong), problems_(problems) {}
 
-  // `keys` contradict each other: reported at the first of them that the user set. Nothing is
-  // reported where one of them had a wrong value, which was refused: its default proves nothing.
+  // Reports that `keys` contradict each other, at the first of them that the user set. Reports
+  // nothing if the value of one of them was refused, because its default proves nothing.
   void add(const std::vector<std::string>& keys, std::string message, std::string hint = "") const;
 
  private:
@@ -33,11 +33,11 @@ class Contradictions {
   Problems& problems_;
 };
 
-// `wrong`: keys whose value was refused before and that have their default here.
+// `wrong`: keys whose value has already been refused and that now hold their default.
 void check(const Settings& settings, const SourceLocations& locations,
            const std::set<std::string>& wrong, Problems& problems);
 
-// Whether the name can be that of one folder inside another.
+// Whether the name can be the name of one folder inside another.
 bool is_folder_name(const std::string& name);
 
 }  // namespace roformer

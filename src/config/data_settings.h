@@ -23,30 +23,30 @@ enum class TokenizerKind {
 };
 
 struct TokenizerSettings {
-  TokenizerKind kind = TokenizerKind::automatic;  // automatic: from the file
-  std::filesystem::path file;                     // empty: the prepared data's own
+  TokenizerKind kind = TokenizerKind::automatic;  // automatic: decided by the file
+  std::filesystem::path file;                     // empty: the tokenizer of the prepared data
   bool cased = false;                             // wordpiece and words only
-  // Of Chinese words, in jieba's format; with it `file` is a WordPiece vocabulary.
+  // A dictionary of Chinese words in jieba's format; `file` must then be a WordPiece vocabulary.
   std::filesystem::path dictionary;
-  bool characters = false;  // the dictionary serves whole-word masking only
+  bool characters = false;  // the dictionary only serves whole-word masking
 };
 
 struct MaskingSettings {
-  double probability = 0.15;  // of all tokens
-  double mask = 0.8;          // share of the chosen that becomes [MASK]
+  double probability = 0.15;  // of choosing a token
+  double mask = 0.8;          // share of the chosen tokens that becomes [MASK]
   double random = 0.1;        // share that becomes a random token; the rest stays
   bool whole_words = false;
 };
 
 struct DataSettings {
   std::filesystem::path directory;  // prepared shards (mlm, causal_lm) or a GLUE folder (glue)
-  std::vector<DataSource> sources;  // trained on instead; empty: directory alone
+  std::vector<DataSource> sources;  // data sets to train on instead; empty: only `directory`
   std::int64_t length = 128;        // tokens in a row
-  bool cross_documents = true;      // attention crosses the separators inside a filled row
-  double validation_fraction = 0;   // that the data set must have; 0: any
-  std::int64_t validation_tokens = 200'000;  // at most this many per check
+  bool cross_documents = true;      // attention crosses the separators inside a row
+  double validation_fraction = 0;   // share that the data set must have; 0: any
+  std::int64_t validation_tokens = 200'000;  // at most this many tokens per validation
   std::int64_t loader_threads = 1;
-  std::int64_t prefetch = 4;  // batches made ahead
+  std::int64_t prefetch = 4;  // batches prepared in advance
   MaskingSettings masking;
 };
 

@@ -26,7 +26,7 @@ std::vector<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-// Words and numbers are written plainly; texts, which YAML could misread, are quoted.
+// Writes words and numbers plainly; quotes texts, which YAML could misread.
 std::string yaml_scalar(const Key& key, const std::string& text) {
   if (key.type != KeyType::text && key.type != KeyType::path) return text;
   return yaml_quoted(text);
@@ -61,7 +61,7 @@ std::string help_comment(const Key& key, const std::string& indent) {
 
 std::string dump(const Settings& settings, DumpStyle style) {
   std::string text;
-  std::vector<std::string> open;  // the sections of the last key
+  std::vector<std::string> open;  // the sections that contain the last key
   for (const Key& key : schema()) {
     if (!matters(key, settings)) continue;
     std::vector<std::string> sections = parts_of(key.name);

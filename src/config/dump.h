@@ -1,4 +1,4 @@
-// Settings as text: the file that would give them again, with or without help, and JSON.
+// Settings as text: a YAML file that gives the same settings again, with or without help, and JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,8 +13,8 @@ enum class DumpStyle {
   compact,    // keys and values, for the folder of a run
 };
 
-// YAML that load_settings reads back to the same settings, wherever the file lies: paths are
-// absolute. It leaves out options of schemes that are not chosen and keys of other tasks where they
+// Writes YAML from which load_settings reads the same settings in any folder, because paths are
+// absolute. Leaves out the options of schemes that are not chosen, and keys of other tasks that
 // have their default.
 std::string dump(const Settings& settings, DumpStyle style = DumpStyle::commented);
 

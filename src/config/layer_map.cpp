@@ -23,7 +23,7 @@ std::string trimmed_key(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
 }
 
-// One range of a key; no last: to the last layer.
+// One range of a key; without `last` it extends to the last layer.
 struct LayerRange {
   std::int64_t first = 0;
   std::optional<std::int64_t> last = 0;
@@ -93,7 +93,7 @@ std::vector<LayerMapEntry> parse_layer_map(std::string_view text) {
     LayerMapEntry entry{.layers = trimmed_key(scalar_of(pair.first))};
     if (entry.layers != kOthers) ranges_of(entry.layers);
     const auto same = [&](const LayerMapEntry& other) { return other.layers == entry.layers; };
-    if (std::any_of(entries.begin(), entries.end(), same)) {  // with other blanks
+    if (std::any_of(entries.begin(), entries.end(), same)) {  // even if the blanks differ
       throw InvalidValue("each layer once", entry.layers + " is there twice");
     }
     if (pair.second.IsMap()) {

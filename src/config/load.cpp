@@ -25,7 +25,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// A file that describes a study is a problem here.
+// Adds a problem if the file describes a study.
 YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   YamlFile yaml = read_yaml_file(file, problems);
   put_in_place(file, yaml.assignments);
@@ -42,14 +42,14 @@ YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
   return yaml;
 }
 
-// nullptr where nothing sets the key.
+// Returns nullptr if nothing sets the key.
 Assignment* last_of(std::vector<Assignment>& assignments, const char* key) {
   const auto found =
       std::ranges::find(assignments.rbegin(), assignments.rend(), key, &Assignment::key);
   return found == assignments.rend() ? nullptr : &*found;
 }
 
-// The schema's key that an assignment means under these settings; nullptr for none.
+// The schema's key that an assignment sets under these settings; nullptr for none.
 const Key* key_of(const Assignment& assignment, const Settings& settings) {
   const std::string& name = assignment.key;
   constexpr std::string_view kPosition = "position";
@@ -58,7 +58,7 @@ const Key* key_of(const Assignment& assignment, const Settings& settings) {
   return find_key("position." + settings.position.scheme + name.substr(kPosition.size()));
 }
 
-// The task that the last assignment of it names, or the default.
+// The task that the last assignment to `task` names, or the default.
 TaskKind task_of(const std::vector<Assignment>& assignments) {
   Settings settings;
   for (const Assignment& assignment : assignments) {
@@ -66,7 +66,7 @@ TaskKind task_of(const std::vector<Assignment>& assignments) {
     try {
       find_key("task")->set(settings, assignment.text, assignment.folder);
     } catch (const InvalidValue&) {
-      continue;  // reported where the assignments are applied
+      continue;  // applying the assignments reports it
     }
   }
   return settings.task;
@@ -107,7 +107,7 @@ Settings load_settings(const std::filesystem::path& file, const std::vector<Over
 
 namespace {
 
-// A key that has no effect beside another one.
+// A key that has no effect beside another key.
 struct IdleKey {
   std::string_view key;
   bool (*is_idle)(const Settings&);
@@ -198,7 +198,7 @@ bool is_flag(const Assignment& assignment) {
   return assignment.where == "--" + assignment.key;
 }
 
-// Nothing for a text that is no period, which is reported where it is applied.
+// Returns nothing for a text that is no period; applying the assignments reports it.
 std::optional<Period> period_of(const Assignment& assignment) {
   try {
     return parse_period(assignment.text);
@@ -275,7 +275,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// The folder of the run that stored the file; nothing for a file that no run stored.
+// The folder of the run that stored the file; nothing for any other file.
 std::optional<fs::path> run_of(const fs::path& file) {
   if (file.filename() != "config.yaml") return std::nullopt;
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
@@ -285,7 +285,7 @@ std::optional<fs::path> run_of(const fs::path& file) {
   return stored ? std::optional(folder) : std::nullopt;
 }
 
-// Folders that were copied, from where to where.
+// Maps the old places of copied folders to their new places.
 class Move {
  public:
   Move(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {
@@ -328,7 +328,7 @@ void move_paths(const Move& move, Assignment& assignment) {
       assignment.text = print_sources(sources);
     }
   } catch (const InvalidValue&) {
-    // Reported where the assignment is applied.
+    // Applying the assignment reports it.
   }
 }
 

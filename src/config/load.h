@@ -1,4 +1,5 @@
-// Settings from a file, the files that it extends, and flags, in that order of growing priority.
+// Settings from a file, from the files that it extends, and from flags. Flags take precedence over
+// the file, and the file over those that it extends.
 #pragma once
 
 #include <filesystem>
@@ -14,56 +15,58 @@
 
 namespace roformer {
 
-// The keys of the model that `model.from` names. Files and flags override them. It is called with a
-// path that is absolute or starts at the working directory.
+// Returns the keys of the model that `model.from` names; files and flags override them. The
+// argument is absolute or relative to the working directory.
 using SourceKeys = std::function<std::vector<Override>(const std::filesystem::path& from)>;
 
-// The settings of one run. All problems come at once in one Error (usage), one line each:
-// "file:line: key: got X, wanted Y (hint: ...)". settings.run defaults to the file's stem. Without
-// `source_keys` model.from has no effect on other keys: a stored run holds all of them.
+// The settings of one run. Throws one Error (usage) with all problems, one line each: "file:line:
+// key: got X, wanted Y (hint: ...)". settings.run defaults to the file's stem. Without
+// `source_keys`, model.from does not change other keys, because a stored run already holds all of
+// them.
 Settings load_settings(const std::filesystem::path& file,
                        const std::vector<Override>& overrides = {},
                        const SourceKeys& source_keys = {});
 
-// For commands that use one scheme: throws Error (usage) for a flag without effect, since it is an
-// option of another scheme or other settings override it. A file may hold options of several.
+// For commands that use one scheme. Throws Error (usage) for a flag without effect: an option of
+// another scheme, or a key that other settings override. A file may hold options of several
+// schemes.
 void refuse_idle_flags(const Settings& settings, const std::vector<Override>& flags);
-// Why a key has no effect beside the other settings, or nothing. Options of schemes are not
-// considered.
+// Says why a key has no effect beside the other settings; nothing if it has one. Ignores options of
+// schemes.
 std::optional<Problem> idle_problem(const Settings& settings, const std::string& key);
 
-// The values of a file and flags, one by one: contradictions are not looked for, and model.from is
-// not opened. For a run that exists and has stored its settings.
+// The values of a file and flags, each by itself. Does not look for contradictions and does not
+// open model.from. Used for an existing run, which has stored its settings.
 struct GivenValues {
   Settings settings;           // settings.run as load_settings sets it
-  std::set<std::string> keys;  // that the file sets and no flag does
+  std::set<std::string> keys;  // keys that the file sets and no flag sets
 };
 GivenValues load_values(const std::filesystem::path& file,
                         const std::vector<Override>& overrides = {});
 
-// Puts the keys of the model that model.from names, if any, before the assignments, without those
-// that their task does not use.
+// Inserts the keys of the model that model.from names, if any, before the assignments. Leaves out
+// keys that the task does not use.
 void add_source_keys(std::vector<Assignment>& assignments, const SourceKeys& source_keys);
 
-// The defaults and flags alone, for commands that work without a file.
+// The defaults changed by flags, for commands that work without a file.
 Settings default_settings(const std::vector<Override>& overrides = {});
 
-// Flags may make a training shorter than its file has it. Where a flag says training.steps last and
-// no flag training.warmup, a warm-up that is longer than the training, or cannot be compared with
-// it (minutes beside another unit), becomes a tenth of it, as one more assignment. Returns the line
-// that says so, or "". A file that contradicts itself is not mended: its author should know.
+// Shortens the warm-up when flags make a training shorter than its file does. If a flag sets
+// training.steps and no flag sets training.warmup, and the warm-up is longer than the training or
+// cannot be compared with it (minutes beside another unit), an added assignment sets the warm-up to
+// a tenth of the training. Returns a line that says so, or "". Leaves a file that contradicts
+// itself alone, because its author should know.
 std::string shorten_warmup(std::vector<Assignment>& assignments);
 
-// The flags that make a training one of two steps (of each stage), each of them logged, with one
-// validation at its end (of each stage) of a few rows, where the task can be told so, and another
-// name: "NAME-smoke".
+// Flags for a quick test of a training named "NAME-smoke". Each stage takes two steps, logs both,
+// and ends with one validation of a few rows where the task can limit them.
 std::vector<Override> smoke_flags(const Settings& settings);
 
-// A run's config.yaml names the folder where the run was made, and runs are copied and moved, alone
-// or with the whole project. Changes the assignments of such a file to where it lies now: `run` and
-// `runs` become its folder. A path inside what was copied along (the old and the new place without
-// the end that they share: /old and /new for /old/runs/x and /new/runs/x) becomes the new one, if
-// it exists. Other files, and runs that were not moved, stay as they are.
+// Adapts the assignments of a run's config.yaml to the place where the file is now. The file names
+// the folder in which the run was made, but users copy and move runs, alone or with the whole
+// project. `run` and `runs` become the file's folder. The old and the new place may share their
+// end: /old/runs/x and /new/runs/x differ in /old and /new. A path inside /old then becomes the
+// same path inside /new if that exists. Other files, and runs that were not moved, stay unchanged.
 void put_in_place(const std::filesystem::path& file, std::vector<Assignment>& assignments);
 
 }  // namespace roformer

@@ -15,7 +15,7 @@ struct AugmentationSettings {
 
 struct MatchingSettings {
   MatchingLoss loss = MatchingLoss::pairs;
-  double margin = 1;  // of the triplet loss, between the scores
+  double margin = 1;  // the triplet loss's, between the scores
   TextPooling pooling = TextPooling::mean;
   ClassifierHead head = ClassifierHead::linear;
   double head_dropout = 0.1;

@@ -1,5 +1,5 @@
-// Structs of options by their type, each at its defaults until it is written to: the settings of
-// whoever is not known here by name, as a scheme or a registered task.
+// Option structs by their type, each with its defaults until it is written to. They hold the
+// settings of schemes and registered tasks, which this header does not know by name.
 #pragma once
 
 #include <any>

@@ -1,6 +1,7 @@
 // Section `position` of the configuration: the chosen scheme and the options of all schemes. Each
-// scheme's options are a struct of its own in schemes/NAME.h, which whoever needs them names:
-// `position.of<RopeSettings>().base`. A change of one scheme's options is seen by its users alone.
+// scheme has its own struct of options in schemes/NAME.h. Code that uses them includes that header
+// and writes `position.of<RopeSettings>().base`, so only this code recompiles when a scheme's
+// options change.
 #pragma once
 
 #include <string>
@@ -10,20 +11,19 @@
 
 namespace roformer {
 
-// of<RopeSettings>(): the options of the scheme whose settings struct this is.
+// of<RopeSettings>() returns the options of the scheme with that struct.
 class PositionSettings : public OptionStructs {
  public:
   PositionSettings() = default;
   explicit PositionSettings(std::string name) : scheme(std::move(name)) {}
 
   std::string scheme = "rope";
-  // A translator's: the scheme of its decoder, where it is another one, and which scheme's
-  // rotations take part in its attention to the source.
+  // For a translator: the scheme of its decoder if it differs, and the scheme whose rotations apply
+  // to the attention to the source.
   std::string decoder = "same";
   std::string cross = "none";
 
-  // The same options under the scheme of a translator's decoder, and of its attention to the
-  // source.
+  // The same options with the decoder's scheme, and with the scheme of the attention to the source.
   PositionSettings of_decoder() const { return with_scheme(decoder == "same" ? scheme : decoder); }
   PositionSettings of_cross() const { return with_scheme(cross); }
 

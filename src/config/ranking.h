@@ -1,4 +1,4 @@
-// By which figure of its validations a training ranks its checkpoints.
+// The figure of its validations by which a training ranks its checkpoints.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ Choice task_choice() {
           .get = [](const Settings& settings) { return static_cast<std::size_t>(settings.task); }};
 }
 
-// What is run, where and on what.
+// The keys of the task, the run's place, the device and the seed.
 std::vector<Key> general_keys() {
   return {
       make_key("task", task_choice(),
@@ -59,7 +59,7 @@ std::vector<Key> general_keys() {
   };
 }
 
-// The choice of the schemes and, in a section each, their options.
+// The keys that choose the schemes and one section of options for each scheme.
 std::vector<Key> position_keys() {
   std::vector<Key> keys{
       ROFORMER_KEY(position.scheme, {.help = "how the model knows the order of the tokens; "
@@ -111,7 +111,7 @@ std::vector<Key> all_keys() {
 
 std::string Key::default_text() const {
   static const Settings defaults;
-  // The path as written here, not the absolute one that `get` makes of it.
+  // The path as written here; `get` would return the absolute one.
   if (type == KeyType::path) return name == "runs" ? defaults.runs.string() : "";
   return get(defaults);
 }

@@ -5,7 +5,7 @@
 namespace roformer {
 namespace {
 
-// A translator's attention to its source text has heads of one kind, one behind the other.
+// All tasks except translation, whose models have two stacks.
 std::vector<TaskKind> tasks_of_one_stack() {
   return {TaskKind::mlm,      TaskKind::causal_lm, TaskKind::glue,
           TaskKind::matching, TaskKind::probe,     TaskKind::masked_probe};

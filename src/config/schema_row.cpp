@@ -23,7 +23,7 @@ Key key_of(std::string name, KeyType type, RowText row) {
           .decides = row.decides};
 }
 
-// Text to the value, the value to text.
+// Makes a row from a parser of the text and a printer of the value.
 template <class Value, class Parse, class Print>
 void bind(Key& key, Member<Value> member, Parse parse, Print print) {
   key.set = [member, parse](Settings& settings, Text text, const Folder& folder) {
@@ -43,7 +43,7 @@ Text trimmed(Text text) {
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-// Reads "[A, B]" by parse(A) and parse(B); `wanted` is the complaint about other texts.
+// Reads "[A, B]" with parse(A) and parse(B); `wanted` is the message about other texts.
 template <class Parse>
 auto parse_list(Text text, const char* wanted, Parse parse) {
   std::vector<decltype(parse(text))> values;
@@ -66,7 +66,7 @@ std::string print_list(const std::vector<Value>& values, Print print) {
   return "[" + text + "]";
 }
 
-// The row of a list of numbers, each read by parse(text, range).
+// The row of a list of numbers; parse(text, range) reads each number.
 template <class Value, class Parse, class Print>
 Key list_key(std::string name, Member<std::vector<Value>> member, RowText row, const char* wanted,
              Parse parse, Print print) {

@@ -1,4 +1,4 @@
-// Makes the rows of the schema from members of Settings; included by the schema's parts only.
+// Makes the schema's rows from members of Settings. Only the schema's parts include this header.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace roformer {
 
-// A row without the member that it binds.
+// The parts of a row other than the member that it binds.
 struct RowText {
   std::string unit;
   Range range;
   std::string help;
-  std::vector<std::string> words;  // for a string that is one of a list
+  std::vector<std::string> words;  // for a string that must be one of a list
   std::vector<TaskKind> tasks;
   Decides decides = Decides::run;
 };
@@ -50,11 +50,11 @@ Key make_key(std::string name, Member<std::vector<StageSettings>> member, RowTex
 Key make_key(std::string name, Member<std::vector<DataSource>> member, RowText row);
 // "{0-2: X, 3: Y}"
 Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowText row);
-// "[1, 1.5]"; each number within the row's range.
+// "[1, 1.5]"; each number must be in the row's range.
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row);
 Key make_key(std::string name, Member<std::vector<std::int64_t>> member, RowText row);
 
-// An enumeration by the indices of its words.
+// An enumeration as the index of its word.
 struct Choice {
   std::vector<std::string> words;
   std::function<void(Settings&, std::size_t)> set;
@@ -81,7 +81,7 @@ requires std::is_enum_v<Enumeration> Key make_key(std::string name, Member<Enume
 
 }  // namespace roformer
 
-// One row: the member's path in Settings is the key's name, so the two cannot drift apart.
+// One row. The key's name is the member's path in Settings, so the two cannot drift apart.
 #define ROFORMER_KEY(path, ...)                                                            \
   ::roformer::make_key(                                                                    \
       #path, ::roformer::member_of([](auto& settings) -> auto& { return settings.path; }), \

@@ -1,4 +1,4 @@
-// Keys of the optimiser, its schedule and the rhythm of a run.
+// Keys of the optimiser, its schedule, and the intervals of logging, validation and checkpoints.
 #include "config/schema_row.h"
 #include "config/words.h"
 

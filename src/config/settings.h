@@ -1,8 +1,8 @@
 // The typed configuration: the result of a YAML file, its `extends` and the flags. config/ parses
-// it once; no other module sees a key as a string. Every member is a key of the schema under the
-// same path (`model.layers`, `position.rope.base`), where its unit, help and check are written. The
-// sections are structs in headers of config/, beside their enumerations, whose texts are in
-// words.h.
+// it once; no other module reads a key as a string. Every member is a key of the schema with the
+// same path (`model.layers`, `position.rope.base`); the schema holds its unit, help and check. The
+// sections are structs in headers of config/, beside their enumerations; words.h declares the texts
+// of those.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@
 
 namespace roformer {
 
-// A registered task (task_facts.h) has the next number.
+// Registered tasks (task_facts.h) get the next numbers.
 #define ROFORMER_TASK_NAME(name) name,
 enum class TaskKind { ROFORMER_EACH_TASK(ROFORMER_TASK_NAME) };
 #undef ROFORMER_TASK_NAME
 
 struct Settings {
   TaskKind task = TaskKind::mlm;
-  std::string run;                      // name under `runs`; empty: from the file's name
+  std::string run;                      // name under `runs`; empty: the file's name
   std::filesystem::path runs = "runs";  // folder that holds the runs
   std::uint64_t seed = 1;
   DeviceKind device = DeviceKind::automatic;
@@ -51,7 +51,7 @@ struct Settings {
   TrainingSettings training;
   DistributedSettings distributed;
   OptionStructs registered_task;  // the options of a registered task
-  std::vector<StageSettings> stages;  // empty: one, of the settings above
+  std::vector<StageSettings> stages;  // empty: one stage with the settings above
 };
 
 }  // namespace roformer

@@ -8,8 +8,8 @@
 namespace roformer {
 namespace {
 
-// Other programs' and papers' names of keys (their last part) and values. Those of schemes are
-// among their facts.
+// Names that other programs and papers use for keys (for the last part) and values. The names of
+// schemes are in their facts.
 struct Synonym {
   std::string_view word;
   std::string_view meant;
@@ -63,7 +63,7 @@ constexpr Synonym kSynonyms[] = {
     {"bert", "mlm"},
 };
 
-// Small letters, underscores, no hyphens of a flag.
+// Lower case, underscores, without the hyphens of a flag.
 std::string normal_form(std::string_view word) {
   word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
   std::string result(word);
@@ -77,7 +77,7 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
 
-// All but the last part: "training." of `training.steps`.
+// Everything but the last part: "training." in `training.steps`.
 std::string_view section(std::string_view name) {
   return name.substr(0, name.rfind('.') + 1);
 }
@@ -100,13 +100,13 @@ std::string_view meaning_of(std::string_view word) {
   return "";
 }
 
-// A known word, and the form in which it is compared.
+// A known word in its original form and in the form used for comparison.
 struct Candidate {
   const std::string* word;
   std::string form;
 };
 
-// "" where none has at most a third of the letters wrong.
+// Returns "" if every candidate has more than a third of its letters wrong.
 std::string nearest_in_letters(std::string_view word, const std::vector<Candidate>& known,
                                std::string_view (*part)(std::string_view)) {
   const std::string* best = nullptr;
@@ -149,7 +149,7 @@ int edit_distance(std::string_view left, std::string_view right) {
 
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
   const std::string form = normal_form(word);
-  // Longer than any key: not a slip of the finger, and the table of distances would be large.
+  // A text longer than any key is no typing error, and its table of distances would be large.
   if (form.empty() || form.size() > 100) return "";
   std::vector<Candidate> candidates;
   for (const std::string& name : known) {
@@ -168,7 +168,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
     }
     return elsewhere != nullptr ? *elsewhere->word : "";
   };
-  // `training.keep` for `training.keep_last`.
+  // Finds `training.keep_last` for `training.keep`.
   const auto begun_in_section = [&]() -> std::string {
     if (section(form).empty() || end.empty()) return "";
     for (const Candidate& candidate : candidates) {

@@ -1,4 +1,4 @@
-// "Did you mean ...": the known word that is meant by a misspelt one, or by another program's.
+// "Did you mean ...": finds the known word for a misspelt one or for another program's word.
 #pragma once
 
 #include <string>
@@ -7,18 +7,19 @@
 
 namespace roformer {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
+// The number of insertions, deletions, replacements and swaps of neighbours that turn one text into
+// the other.
 int edit_distance(std::string_view left, std::string_view right);
 
-// The word of `known` that is meant, or "" when none is near. Tried in this order: the same word
-// but for capitals and hyphens (`ROPE`); other programs' names (`--lr`, `gpu`, `rotary`); the
-// beginning of a key (`training.keep` finds `training.keep_last`); the nearest word, in which at
-// most a third of the letters differ; the last part of a dotted key (`steps` finds
-// `training.steps`), in the same section first; the nearest last part. A tie goes to the word with
-// the longer common beginning.
+// The word of `known` that the user probably meant, or "" if none is near. It tries in this order:
+// the same word except for capitals and hyphens (`ROPE`); names of other programs (`--lr`, `gpu`,
+// `rotary`); the beginning of a key (`training.keep` finds `training.keep_last`); the nearest word,
+// with at most a third of its letters different; the last part of a dotted key (`steps` finds
+// `training.steps`), in the same section first; the nearest last part. In a tie, the word with the
+// longer common beginning wins.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
-// "did you mean X", or "" without a near word.
+// "did you mean X", or "" if no word is near.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 // "got WORD", followed by the suggestion.
 std::string got_word(std::string_view word, const std::vector<std::string>& known);

@@ -17,7 +17,7 @@ ROFORMER_EACH_TASK(ROFORMER_DECLARE_TASK)
 
 namespace {
 
-// The figures of several tasks.
+// Figures that several tasks have.
 constexpr std::array kMetrics = {
     MetricFacts{.name = "validation_loss", .title = "validation loss"},
     MetricFacts{.name = "accuracy",

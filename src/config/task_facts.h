@@ -1,7 +1,7 @@
 // The facts of a task that need no tensors: the shape of its model, its data, its keys and the
-// figures of its validations. Each task's facts are in config/tasks/NAME.cpp,
-// without LibTorch, so that checks of a configuration, studies and commands ask them and name no
-// task. How a task is computed is in tasks/.
+// figures of its validations. Each task's facts are in config/tasks/NAME.cpp, without LibTorch.
+// Checks of a configuration, studies and commands read these facts and name no task. tasks/
+// computes the task.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ struct Key;
 // The kind of folder that data.directory names; `generated`: the task makes its data.
 enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder, generated };
 
-// What an export to a Hugging Face folder holds.
+// The contents of an export to a Hugging Face folder.
 enum class ExportForm { none, language_model, classifier, translator };
 
-// How a figure of a validation is shown.
+// How a validation figure is displayed.
 struct MetricFacts {
   std::string_view name;   // in studies, "masked_accuracy"
   std::string_view title;  // "masked accuracy"
-  std::string_view unit;   // "%" or "x100": a share, shown a hundred times as large
+  std::string_view unit;   // "%" or "x100": a share, shown times 100
   int digits = 3;
   bool higher_is_better = false;
 
@@ -34,9 +34,9 @@ struct MetricFacts {
 };
 struct FoundMetric {
   MetricFacts facts;  // of the figure
-  std::string at;     // "_at_x16", "_at_length_32": the length of the texts that a share is of
+  std::string at;     // "_at_x16", "_at_length_32": the length of the texts that the figure is for
 };
-// The figure of tasks' validations that has this name in studies; nothing for another name.
+// Finds the validation figure with this name in studies; nothing for an unknown name.
 std::optional<FoundMetric> find_metric(std::string_view name);
 
 // A figure of a task's validations and its name in studies.
@@ -49,49 +49,49 @@ struct TaskFacts {
   TaskKind task = {};
   std::string_view name;     // value of the key `task`
   std::string_view title;    // "masked language model"
-  bool causal = false;       // its model looks to the left only
-  bool has_decoder = false;  // an encoder-decoder: its scheme serves both directions
+  bool causal = false;       // its model sees only earlier tokens
+  bool has_decoder = false;  // an encoder-decoder: its scheme works in both directions
   TaskData data = TaskData::generated;
-  std::string_view data_hint;  // where its data come from, for a user who has named none
-  // Its examples are labelled: run.json counts them, and the figure that ranks is also called
-  // "score", so that tasks of different metrics share one table.
+  std::string_view data_hint;  // where to get its data, for a user who named none
+  // Whether the examples are labelled. If so, run.json counts them, and the figure that ranks is
+  // also called "score", so that tasks with different metrics share one table.
   bool labelled = false;
   ExportForm exported = ExportForm::none;
 
-  // Rows of the schema before the model's section, and after it.
+  // Returns the rows of the schema that come before and after the model's section.
   std::vector<Key> (*keys)() = nullptr;
   std::vector<Key> (*keys_after_model)() = nullptr;
 
-  // The figures of its validations, and which of them ranks checkpoints.
+  // Returns the figures of the task's validations, and the figure that ranks checkpoints.
   std::vector<TaskFigure> (*figures)(const Settings& settings) = nullptr;
   std::string_view (*ranked_by)(const Settings& settings) = nullptr;
-  // How its own figures are shown; those that several tasks have are in task_facts.cpp.
+  // How the task's own figures are displayed; task_facts.cpp has those that several tasks share.
   std::vector<MetricFacts> metrics;
-  // The metrics that a study shows beside its own where it names none.
+  // The metrics that a study shows besides its main one if it names none.
   std::vector<std::string_view> columns;
 };
 
-// Before the names of figures and metrics that are of the weights' moving average.
+// The prefix of figures and metrics that belong to the moving average of the weights.
 inline constexpr std::string_view kAveraged = "ema_";
 
-// In the order of TaskKind.
+// The tasks in the order of TaskKind.
 std::span<const TaskFacts> all_task_facts();
 const TaskFacts& task_facts(TaskKind task);
-// nullptr for an unknown name.
+// Returns nullptr for an unknown name.
 const TaskFacts* find_task(std::string_view name);
-// Adds a task beside the built-in ones (a test's, say) and returns its kind. Before anything has
-// asked for tasks or keys: from the initialiser of a constant at namespace scope.
+// Adds a task to the built-in ones, for instance in a test, and returns its kind. Call it before
+// anything reads tasks or keys: from the initialiser of a constant at namespace scope.
 TaskKind register_task_facts(TaskFacts facts);
 
-// "loss", for tasks that are ranked by it.
+// Returns "loss", for tasks that rank their checkpoints by the loss.
 std::string_view by_loss(const Settings& settings);
 std::string_view by_accuracy(const Settings& settings);
 
-// The figure by which a task of GLUE is ranked: of the two that the benchmark averages for MRPC,
-// QQP and STS-B the one that RoFormer's table has.
+// The figure by which a GLUE task ranks checkpoints. The benchmark averages two figures for MRPC,
+// QQP and STS-B; this is the one in RoFormer's table.
 std::string_view glue_metric(GlueTask task);
 
-// The name in studies of a figure of the task's validations.
+// The name that studies use for a figure of the task's validations.
 std::string metric_of(const std::string& figure, const Settings& settings);
 
 }  // namespace roformer

@@ -10,30 +10,30 @@ namespace roformer {
 enum class DeviceKind { automatic, cpu, cuda };
 enum class Precision { automatic, fp32, bf16 };
 enum class GradientReduction { fast, deterministic };
-// What the backward pass computes again instead of keeping it.
+// The parts of the forward pass that the backward pass computes again instead of storing them.
 enum class Recomputation { none, layer, attention };
 enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
-// The weights of a training: as its last step left them, or their moving average.
+// The weights after the last step (raw), or their moving average (ema).
 enum class WeightsKind { raw, ema };
 
 struct TrainingSettings {
   Period steps{1000, Period::Unit::steps};  // how long to train, in any unit of a period
   std::int64_t batch = 32;                  // rows of a micro-batch (glue: sequences)
-  std::int64_t batch_tokens = 0;            // when > 0, batches are filled up to this many tokens
-  std::int64_t accumulation = 1;            // micro-batches a step
+  std::int64_t batch_tokens = 0;            // above 0: batches are filled up to this many tokens
+  std::int64_t accumulation = 1;            // micro-batches per step
   double learning_rate = 1e-3;
   ScheduleKind schedule = ScheduleKind::linear;
-  double initial_learning_rate = 0;  // that the warm-up rises from
+  double initial_learning_rate = 0;  // the rate at which the warm-up begins
   Period warmup{0, Period::Unit::steps};
   double warmup_ratio = 0;         // share of the steps; used when warmup is zero
-  double final_learning_rate = 0;  // as a share of the peak, at the end of linear and cosine
-  double layer_decay = 1;          // factor of the learning rate per layer below the head
+  double final_learning_rate = 0;  // share of the peak at the end of linear and cosine
+  double layer_decay = 1;          // factor of the learning rate for each layer below the head
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;
-  double ema = 0;  // decay of the weights' moving average; 0: none is kept
-  // That rank checkpoints and are used unless told otherwise.
+  double ema = 0;  // decay of the weights' moving average; 0: no average
+  // The weights that rank checkpoints and that commands use unless told otherwise.
   WeightsKind weights = WeightsKind::raw;
   double clip = 1.0;                // global gradient norm; 0: none
   std::int64_t max_bad_steps = 10;  // non-finite steps in a row before stopping
@@ -44,12 +44,12 @@ struct TrainingSettings {
   std::int64_t keep_best = 1;
   std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
   Precision precision = Precision::automatic;
-  bool check_finite = false;  // look at every layer's output
+  bool check_finite = false;  // check every layer's output
   Recomputation recompute = Recomputation::none;
   GradientReduction reduce = GradientReduction::fast;
-  bool graphs = true;            // a GPU repeats recorded passes
-  bool shard_optimizer = false;  // each process keeps the moments of its part only
-  bool exceed_memory = false;    // begin although the estimate is above the free memory
+  bool graphs = true;            // replay recorded passes on a GPU
+  bool shard_optimizer = false;  // each process keeps the moments of its own part only
+  bool exceed_memory = false;    // begin even if the estimate exceeds the free memory
 };
 
 struct DistributedSettings {

@@ -1,5 +1,5 @@
-// Section `translation` of the configuration: what an encoder-decoder has beside the model's
-// section, which describes both of its stacks.
+// Section `translation` of the configuration: settings of an encoder-decoder beyond the section
+// `model`, which describes both of its stacks.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace roformer {
 
-// The figure of a validation that ranks checkpoints.
+// The validation figure that ranks checkpoints.
 enum class TranslationRanking { bleu, chrf, loss, smoothed_loss, accuracy };
 ROFORMER_WORDS(TranslationRanking, "bleu", "chrf", "loss", "smoothed_loss", "accuracy");
 
 struct TranslationSettings {
-  std::int64_t decoder_layers = 0;  // 0: as many as the encoder, model.layers
-  bool tie_embeddings = true;       // source and target share one table
+  std::int64_t decoder_layers = 0;  // 0: as many as model.layers, the encoder's
+  bool tie_embeddings = true;       // the source and the target share one table
   bool tie_output = true;           // the output projection is the target's table
   bool output_bias = false;
   double activation_dropout = 0;  // inside the feed-forward sub-layers

@@ -13,7 +13,7 @@
 namespace roformer {
 namespace {
 
-// 010 is eight for some readers of YAML.
+// Some YAML readers take 010 for eight.
 bool has_leading_zero(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
@@ -99,7 +99,7 @@ std::string yaml_quoted(std::string_view text) {
 std::string quoted_path(const std::filesystem::path& path) {
   std::string text = std::filesystem::absolute(path).lexically_normal().string();
   if (clean_line(text) != text) return yaml_quoted(text);
-  // Nothing but the quote itself needs care.
+  // Only the quote itself must be escaped.
   for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2) {
     text.insert(i, 1, '\'');
   }

@@ -1,6 +1,6 @@
-// Values as a user writes them: text to a typed value and back. A text that is not a value of its
-// type is refused with InvalidValue, which says what is allowed and which the loader turns into a
-// problem with its location.
+// Converts values between a user's text and typed values. Throws InvalidValue for a text that is no
+// value of its type. The exception says what is allowed; the loader turns it into a problem with a
+// location.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct InvalidValue : std::runtime_error {
   std::string hint;
 };
 
-// The only readers of numbers in configurations, studies and recipes. Integers may end in k, M or
-// G: thousands, millions and thousand millions. A leading zero (010) is refused, since some readers
-// of YAML take 010 for eight.
+// The four functions below are the only readers of numbers in configurations, studies and recipes.
+// An integer may end in k, M or G (10^3, 10^6, 10^9). A leading zero (010) is refused because some
+// YAML readers take 010 for eight.
 std::int64_t parse_integer(std::string_view text, const Range& range);
 std::uint64_t parse_seed(std::string_view text);
 double parse_number(std::string_view text, const Range& range);
@@ -31,12 +31,12 @@ bool parse_boolean(std::string_view text);
 // The index of the word in `words`.
 std::size_t parse_word(std::string_view text, const std::vector<std::string>& words);
 
-// The shortest decimal that reads back to the same double: "0.001", "1e-08".
+// The shortest decimal that reads back as the same double: "0.001", "1e-08".
 std::string print_number(double value);
-// The text in YAML's double quotes. Characters that base/printable.h would not show are escaped,
-// since people look at a stranger's configuration before they use it.
+// The text in YAML's double quotes. Escapes the characters that base/printable.h replaces, because
+// people look at a stranger's configuration before they use it.
 std::string yaml_quoted(std::string_view text);
-// An absolute path in YAML's quotes, for lists that are text.
+// An absolute path in YAML's quotes, for lists in text form.
 std::string quoted_path(const std::filesystem::path& path);
 // "one of a, b, c".
 std::string one_of(const std::vector<std::string>& words);

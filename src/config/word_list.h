@@ -1,5 +1,6 @@
-// The texts of an enumeration of the settings, in the order of its enumerators, written beside it
-// with ROFORMER_WORDS. A file, a flag, a dump and a table all spell a choice through these lists.
+// The words for the values of an enumeration in the settings, in the order of its enumerators.
+// ROFORMER_WORDS defines them beside the enumeration. Files, flags, dumps and tables all use these
+// words.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace roformer {
 template <class Enumeration>
 struct Words;
 
-// The word that a file writes for the value, for instance "sqrt_width".
+// The word for the value in files, for instance "sqrt_width".
 template <class Enumeration>
 std::string to_word(Enumeration value) {
   return std::string(Words<Enumeration>::texts.at(static_cast<std::size_t>(value)));

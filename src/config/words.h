@@ -1,4 +1,4 @@
-// The texts of the enumerations of settings.h. Those of a scheme's options are in its header.
+// Words for the enumerations of settings.h. The header of a scheme has the words of its options.
 #pragma once
 
 #include "config/settings.h"
@@ -6,7 +6,7 @@
 
 namespace roformer {
 
-std::string to_word(TaskKind task);  // its facts' name
+std::string to_word(TaskKind task);  // the name in the task's facts
 ROFORMER_WORDS(DeviceKind, "auto", "cpu", "cuda");
 ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",

@@ -156,7 +156,7 @@ void YamlFields::read_root(const YAML::Node& map, const std::string& path, const
 }
 
 void YamlFields::read_all(const Read& read) const {
-  entries_of(file_->path, map().value(), file_->problems);  // for what is wrong with its keys
+  entries_of(file_->path, map().value(), file_->problems);  // reports problems of its keys
   read(*this);
   refuse_others([](const std::string& name, const std::vector<std::string>& known) {
     return suggestion(name, known);

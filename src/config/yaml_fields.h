@@ -1,5 +1,5 @@
-// The fields of a map in a YAML file, read by type (base/fields.h). All that is wrong with them is
-// collected, each with file:line, in the order of the file.
+// Reads the fields of a map in a YAML file by type (base/fields.h). Collects all problems, each
+// with file:line, in the order of the file.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -24,11 +24,11 @@ SourceLocation location_of(const std::filesystem::path& file, const YAML::Node& 
 // "a list", "a section", "\"text\"" or "nothing", for messages.
 std::string describe(const YAML::Node& node);
 
-// A list or map in one line, as a flag would give it.
+// A list or map on one line, in the form that a flag takes.
 std::string flow_text(const YAML::Node& node);
 
-// The pairs of a map in the order of the file. A key that is there twice or is not a word is a
-// problem, and left out.
+// The pairs of a map in the order of the file. A repeated key or a key that is no word is a problem
+// and is left out.
 struct YamlEntry {
   std::string key;
   SourceLocation where;
@@ -37,19 +37,19 @@ struct YamlEntry {
 std::vector<YamlEntry> entries_of(const std::filesystem::path& file, const YAML::Node& map,
                                   Problems& problems);
 
-// A value of a YAML file, or none.
+// A value in a YAML file, or no value.
 class YamlNode {
  public:
   static constexpr const char* kMap = "`key: value` pairs";
-  static constexpr bool kNumbersItems = false;  // the line tells them apart
+  static constexpr bool kNumbersItems = false;  // messages tell items apart by their lines
 
   YamlNode() = default;
-  // `mark`: of the value, or of its key.
+  // `mark`: the place of the value or of its key.
   YamlNode(YAML::Node value, const YAML::Mark& mark)
       : value_(std::move(value)), mark_(mark), there_(true) {}
 
   YamlNode(const YamlNode&) = default;
-  YamlNode& operator=(const YamlNode&) = delete;  // would change the tree (YAML::Node's)
+  YamlNode& operator=(const YamlNode&) = delete;  // YAML::Node's assignment would change the tree
 
   const YAML::Node& value() const { return value_; }
   const YAML::Mark& mark() const { return mark_; }
@@ -62,7 +62,7 @@ class YamlNode {
   std::vector<std::string> names() const;
   std::string describe() const { return roformer::describe(value_); }
 
-  // False where the value is of another type; the hint may say how to write it.
+  // Returns false if the value has another type; `hint` may then say how to write it.
   bool read(std::string& value, std::string& hint) const;
   bool read(std::int64_t& value, std::string& hint) const;
   bool read(std::uint64_t& value, std::string& hint) const;
@@ -79,24 +79,26 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
  public:
   using Read = std::function<void(const YamlFields&)>;
 
-  // Reads the fields of `map` and adds what is wrong to `problems`: a value that is no map, what
-  // `read` refuses, and what it has not asked for. `path` comes before the names in messages:
-  // "study.name" of the path "study"; relative files are taken from the folder of `file`.
+  // Reads the fields of `map`. Adds to `problems` a value that is no map, the values that `read`
+  // refuses, and the fields that it did not ask for. Messages put `path` before the names:
+  // "study.name" for the path "study". Relative paths start at the folder of `file`.
   static void read_map(const std::filesystem::path& file, const YAML::Node& map,
                        const std::string& path, Problems& problems, const Read& read);
-  // The maps of a list that is the value of one key, `[{steps: 1000}, {steps: 5}]`; none where the
-  // text is empty. Throws InvalidValue: `wanted`, and what is wrong in which `item` ("stage").
+  // Reads each map of a list that is the text of one key, `[{steps: 1000}, {steps: 5}]`; an empty
+  // text is an empty list. Throws InvalidValue with `wanted` and the mistake in the `item`
+  // ("stage").
   static void read_list(std::string_view text, const std::filesystem::path& folder,
                         const std::string& item, const char* wanted, const Read& read);
-  // The map of a field, where it is given, each map of a list, and a map among other items.
+  // Reads the map in a field if the field is given; each map of a list; and a map among other
+  // items.
   void in(const std::string& name, const Read& read) const;
   void each(const std::string& name, const Read& read) const;
   void in(const YamlNode& item, const std::string& name, const Read& read) const;
-  std::vector<YamlNode> items(const std::string& name) const;  // none where it is not given
+  std::vector<YamlNode> items(const std::string& name) const;  // empty if the field is missing
 
-  std::filesystem::path file(const std::string& name) const;  // empty where it is not given
+  std::filesystem::path file(const std::string& name) const;  // empty if the field is missing
   std::vector<std::filesystem::path> files(const std::string& name) const;
-  // A word that `parse` understands or throws an Error about.
+  // A word that `parse` understands; `parse` throws an Error for any other.
   template <class Choice, class Parse>
   Choice parsed(const std::string& name, const Choice& standard, Parse parse) const {
     const std::string word = text(name, "");
@@ -113,12 +115,12 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
   void refuse(const YamlNode& item, const std::string& name, const std::string& wanted) const {
     refuse_node(item, name, wanted, "");
   }
-  // A message about a field, or about this map where it is not given or "".
+  // Adds a problem at the field, or at this map if the field is missing or the name is "".
   void complain(const std::string& name, std::string message, std::string hint = "") const;
   SourceLocation where(const std::string& name = "") const;
   SourceLocation where(const YamlNode& item) const;
 
-  // For FieldReader.
+  // FieldReader uses this.
   static constexpr const char* kUnknown = "unknown key";
   void report(const YamlNode& node, const std::string& field, const std::string& message,
               const std::string& hint) const;
@@ -132,14 +134,14 @@ class YamlFields : public FieldReader<YamlFields, YamlNode> {
 
  private:
   struct Found {
-    int position;  // in the file
+    int position;  // in the order of the file
     Problem problem;
   };
   struct File {
     std::filesystem::path path;
     Problems& problems;
-    SourceLocation place;      // in messages; empty: the line of each value
-    std::vector<Found> found;  // to be added to the problems in the order of the file
+    SourceLocation place;      // shown in messages; empty: the line of each value
+    std::vector<Found> found;  // the problems, to be sorted by their position in the file
   };
   std::shared_ptr<File> file_;
 

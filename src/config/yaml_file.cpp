@@ -15,7 +15,7 @@ namespace {
 
 const std::set<std::string> kStudySections{"study", "matrix", "variants", "evaluate", "tune"};
 
-// Those that the schema knows: "model", "data", "data.masking", "position.rope", ...
+// The sections that the schema has: "model", "data", "data.masking", "position.rope", ...
 const std::set<std::string>& sections() {
   static const auto names = [] {
     std::set<std::string> made;
@@ -26,7 +26,8 @@ const std::set<std::string>& sections() {
       }
     }
     for (const std::string& scheme : find_key("position.scheme")->words) {
-      made.insert("position." + scheme);  // a scheme without options may have an empty section
+      // the section of a scheme without options may exist if it is empty
+      made.insert("position." + scheme);
     }
     return made;
   }();
@@ -37,7 +38,7 @@ bool is_section(const std::string& name) {
   return sections().contains(name);
 }
 
-// A key whose value is one, or `position.OPTION` where some scheme has such an option.
+// A key with a list as its value, or `position.OPTION` if some scheme has such a list.
 bool is_list(const std::string& name) {
   if (const Key* const key = find_key(name)) return key->type == KeyType::list;
   const std::size_t dot = name.rfind('.');
@@ -48,7 +49,7 @@ bool is_list(const std::string& name) {
   });
 }
 
-// What a key of a file may be, for suggestions.
+// All keys that a file may contain, for suggestions.
 const std::vector<std::string>& known_names() {
   static const auto names = [] {
     std::vector<std::string> made = assignable_keys();
@@ -70,17 +71,17 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
   return parse_document_of(path, "one `key: value` a line, sections indented with spaces");
 }
 
-// One name for one file; that of a file without any (in memory only) is the given one.
+// Gives each file one name. Keeps the given name for text that is only in memory.
 std::filesystem::path one_name(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::path name = std::filesystem::weakly_canonical(path, error);
   return error ? path.lexically_normal() : name;
 }
 
-// Walks the sections of one file.
+// Walks through the sections of one file.
 class Flattener {
  public:
-  // `list`: where the list of keys that is walked begins.
+  // `list`: the place at which the list of keys begins.
   Flattener(const std::filesystem::path& file, SourceLocation list, Problems& problems)
       : file_(file), list_(std::move(list)), problems_(problems) {}
 
@@ -92,7 +93,7 @@ class Flattener {
     if (section && is_value_of_section(name, value)) {
       assign(name, entry, value.IsMap() ? flow_text(value) : value.Scalar());
     } else if (value.IsMap() && section) {
-      // Only known sections are entered, which bounds the depth for any input.
+      // Enters only known sections, which bounds the depth for any input.
       for (const YamlEntry& inner : entries_of(file_, value, problems_)) {
         add(name + "." + inner.key, inner);
       }
@@ -113,7 +114,7 @@ class Flattener {
   const std::filesystem::path& file_;
   SourceLocation list_;
   Problems& problems_;
-  std::map<std::string, SourceLocation> seen_;  // full key to where
+  std::map<std::string, SourceLocation> seen_;  // full key -> its place
 
   void assign(const std::string& name, const YamlEntry& entry, std::string text) {
     assignments.push_back({.key = name,
@@ -123,7 +124,8 @@ class Flattener {
                            .list = list_});
   }
 
-  // `position.formula: FILE#NAME`, `position.layers: {0-2: rope}`
+  // Whether the section has such a value: `position.formula: FILE#NAME`, `position.layers: {0-2:
+  // rope}`.
   static bool is_value_of_section(const std::string& name, const YAML::Node& value) {
     if (value.IsScalar()) return is_shorthand(name);
     if (!value.IsMap()) return false;
@@ -148,7 +150,7 @@ class Flattener {
   }
 };
 
-// Reads a file after the one that it extends.
+// Reads a file and, before it, the file that it extends.
 class Reader {
  public:
   explicit Reader(Problems& problems) : problems_(problems) {}
@@ -157,7 +159,7 @@ class Reader {
     visited_.push_back(one_name(path));
     const YAML::Node root = parse_yaml(path);
     if (root.IsNull()) {
-      // A file of comments means the defaults; one of no bytes was cut short.
+      // A file with only comments means the defaults; a file of 0 bytes was cut short.
       if (std::error_code error; std::filesystem::file_size(path, error) == 0) {
         problems_.add(path.string(), "", "the file is empty",
                       "`roformer config keys` lists what it may say");
@@ -167,7 +169,7 @@ class Reader {
     if (!root.IsMap()) {
       problems_.add({.where = location_of(path, root),
                      .key = "",
-                     // Not its text: `extends` may name any file, which need be no configuration.
+                     // The message does not repeat the text: `extends` may name any file.
                      .message = "got " + (root.IsScalar() ? "a text" : describe(root)) +
                                 ", wanted `key: value` lines",
                      .hint = ""});
@@ -187,7 +189,7 @@ class Reader {
         settings.push_back(entry);
       }
     }
-    // After the extended file, wherever in this one `extends` is.
+    // The study's sections follow those of the extended file, wherever `extends` is in this file.
     for (const std::string& name : kStudySections) {
       if (const YAML::Node node = root[name]) {
         result.sections[name] = {.file = path, .line = node.Mark().line + 1, .node = node};
@@ -200,7 +202,7 @@ class Reader {
 
  private:
   Problems& problems_;
-  std::vector<std::filesystem::path> visited_;  // each extends the next
+  std::vector<std::filesystem::path> visited_;  // each file extends the next
 
   void extend(const std::filesystem::path& path, const YamlEntry& entry, YamlFile& result) {
     const auto problem = [&](std::string message, std::string hint) {

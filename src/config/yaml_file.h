@@ -1,5 +1,5 @@
-// A configuration file as a list of assignments: YAML read with line numbers, duplicate keys found,
-// `extends` followed.
+// Reads a YAML configuration file into a list of assignments with line numbers. Finds repeated keys
+// and follows `extends`.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -15,9 +15,9 @@
 namespace roformer {
 
 struct YamlFile {
-  std::vector<Assignment> assignments;  // of the files that it extends first
-  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`, `tune`), with the file that
-  // they stand in. A file's own section replaces that of the file it extends.
+  std::vector<Assignment> assignments;  // those of the extended files come first
+  // The sections of a study (`study`, `matrix`, `variants`, `evaluate`, `tune`), each with the file
+  // that contains it. A file's own section replaces the section of the file that it extends.
   struct Section {
     std::filesystem::path file;
     int line = 0;
@@ -26,8 +26,8 @@ struct YamlFile {
   std::map<std::string, Section> sections;
 };
 
-// A file that cannot be read or is not YAML at all throws Error (usage); everything else that is
-// wrong with it is added to `problems`.
+// Throws Error (usage) for a file that cannot be read or is no YAML. Adds every other problem to
+// `problems`.
 YamlFile read_yaml_file(const std::filesystem::path& path, Problems& problems);
 
 // Nested sections (`training: {steps: 5}`) and dotted keys (`training.steps: 5`) as assignments.

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kDeepest = 50;
 
-// Walks all nodes as their readers will, each alias as the value that it repeats. A text without
-// aliases always passes; ten lists, each of ten aliases to the one before, would be ten thousand
-// million values.
+// Walks all nodes as their readers will, and follows each alias to its value. A text without
+// aliases always passes. Ten lists, each with ten aliases to the list before, would expand to ten
+// thousand million values.
 class AliasBound {
  public:
   explicit AliasBound(std::size_t letters) : left_(kFree + kTimes * letters) {}

@@ -25,7 +25,8 @@ using nlohmann::json;
 
 constexpr const char* kSentencePiece = "tokenizer.model";
 
-// A text, or a list of templates with names, of which "default" is the one for a conversation.
+// The chat template. The field holds one text or a list of named templates; in a list, "default" is
+// the template for conversations.
 std::string template_of(const json& config) {
   const json found = config.value("chat_template", json());
   if (found.is_string()) return found.get<std::string>();
@@ -38,15 +39,15 @@ std::string template_of(const json& config) {
   return "";
 }
 
-// "<s>", or an object with its content; empty: none.
+// The field is "<s>" or an object with that content. Empty: no token.
 std::string name_of_token(const json& config, const char* key) {
   json value = config.value(key, json());
   if (value.is_object()) value = value.value("content", json());
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// Empty where the folder has none. The template is parsed and not rendered; a note tells of syntax
-// that is not read here.
+// Empty if the folder has no template. Parses the template but does not render it; a note names
+// syntax that this program cannot read.
 ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& notes) {
   const fs::path file = folder / kTokenizerConfigFile;
   const json config = read_object_if_there(file);
@@ -55,7 +56,7 @@ ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& no
   ChatFormat chat = {.source = fs::exists(found) ? read_template_file(folder, TemplateLink::inside)
                                                  : template_of(config)};
   if (chat.source.empty()) return {};
-  // A run would keep the template, and could not read it again.
+  // The run would store the template but could not read it again.
   if (chat.source.size() > kLongestChatTemplate) {
     throw_failure(file.string(), "has a chat_template that is larger than 1 MiB");
   }
@@ -70,7 +71,8 @@ ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& no
   return chat;
 }
 
-// Writes the template beside tokenizer_config.json, `config`, which gets its names.
+// Writes the template beside tokenizer_config.json. `config`, the contents of that file, receives
+// its bos_token and eos_token.
 void write_chat_format(const ChatFormat& chat, const fs::path& folder,
                        nlohmann::ordered_json& config) {
   if (chat.source.empty()) return;
@@ -87,11 +89,11 @@ TokenId id_of_piece(const Tokenizer& tokenizer, const std::string& piece) {
   return -1;
 }
 
-// The id; -1: none.
+// The id of the token; -1: none.
 TokenId text_start_of(const json& config, const Tokenizer& tokenizer) {
   const auto added = config.find("add_bos_token");
   const bool told = added != config.end() && added->is_boolean();
-  // LlamaTokenizer, whose file has no template, puts one there unless told not to.
+  // LlamaTokenizer adds the token unless told not to, although its file has no template.
   if (tokenizer.kind() == TokenizerKind::sentencepiece) {
     if (told && !added->get<bool>()) return -1;
     const TokenId named = id_of_piece(tokenizer, name_of_token(config, "bos_token"));
@@ -119,8 +121,9 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
   return PromptStart::separator;
 }
 
-// The ids that end a text: generation_config.json before config.json, as `generate` of transformers
-// reads them. Empty where that is the vocabulary's separator, or where they say nothing.
+// The ids that end a text. generation_config.json takes precedence over config.json, as in
+// transformers' `generate`. Empty if they are only the vocabulary's separator, or if neither file
+// names any.
 std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer& tokenizer) {
   for (const char* name : {"generation_config.json", "config.json"}) {
     const fs::path file = folder / name;
@@ -136,7 +139,7 @@ std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer&
                       fmt::format("\"eos_token_id\" is {}, wanted an id or a list of ids",
                                   printable(found->dump())));
       }
-      if (id.get<std::int64_t>() >= 0) ids.push_back(id.get<std::int64_t>());  // -1: none
+      if (id.get<std::int64_t>() >= 0) ids.push_back(id.get<std::int64_t>());  // negative: none
     }
     if (ids == text_ends(tokenizer, {})) ids.clear();
     return ids;
@@ -144,7 +147,8 @@ std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer&
   return {};
 }
 
-// tokenizer_config.json. `longest`: tokens that the model was built for.
+// The contents of tokenizer_config.json. `longest`: the number of tokens that the model was built
+// for.
 nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingSettings& decoding,
                                      std::int64_t longest) {
   const SpecialTokens& special = tokenizer.special();
@@ -152,7 +156,8 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   const std::vector<std::int64_t> ends = text_ends(tokenizer, decoding.end_tokens);
   const bool named = !ends.empty() && ends.front() < tokenizer.vocabulary_size();
   const TokenId end = named ? static_cast<TokenId>(ends.front()) : -1;
-  // This class reads tokenizer.model as it is; LlamaTokenizer would make byte pairs of its pieces.
+  // PreTrainedTokenizerFast reads tokenizer.model as it is; LlamaTokenizer would turn its pieces
+  // into byte pairs.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                    {"model_max_length", longest},
                                    {"add_bos_token", first >= 0}};
@@ -164,7 +169,7 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   return config;
 }
 
-// tokenizer.model where it is SentencePiece's: tiktoken's lists of pieces have the same name.
+// Whether tokenizer.model is SentencePiece's. tiktoken's lists of pieces have the same file name.
 bool has_sentencepiece_model(const fs::path& folder, bool byte_level,
                              std::vector<std::string>& notes) {
   const fs::path file = folder / kSentencePiece;

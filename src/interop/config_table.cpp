@@ -16,7 +16,7 @@ struct ActivationName {
   const char* theirs;
   ActivationKind ours;
 };
-// The first name of a kind is the one that is written.
+// An export writes the first name of each kind.
 constexpr std::array kActivations = {
     ActivationName{"gelu", ActivationKind::gelu},
     ActivationName{"gelu_python", ActivationKind::gelu},
@@ -46,7 +46,7 @@ const char* activation_name(ActivationKind kind) {
   return "";
 }
 
-// A field of the model whose JSON value is that of the member.
+// A field of the model whose JSON value is the value of the member.
 template <class Value, class Read>
 ConfigField model_field(std::string name, Value ModelSettings::*member, Read read) {
   return {

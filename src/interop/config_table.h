@@ -1,5 +1,5 @@
-// config.json as a table: each row is a field with its default and range, and the setting that it
-// is. Import and export share the rows; their order is that of the file.
+// config.json as a table. Each row describes one field: its name, default and range, and the
+// setting that holds its value. Import and export share the rows, which have the file's order.
 //
 //   count("num_hidden_layers", &ModelSettings::layers, 12, between(1, 1000)),
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace roformer {
 
-// Ids of a vocabulary; -1: none.
+// Ids of a vocabulary; -1: no such token.
 struct TranslatorTokens {
   std::int64_t padding = -1;
-  std::int64_t begin = -1;  // the decoder starts from it
+  std::int64_t begin = -1;  // the decoder starts with it
   std::int64_t end = -1;
   std::vector<std::int64_t> never = {};  // generate() never chooses them
 };
 
-// What an export says in config.json. `settings.model.vocabulary` and rope's original_length are
-// resolved. Ids of -1: none.
+// Everything that an export writes into config.json. `settings.model.vocabulary` and rope's
+// original_length are resolved. An id of -1 means that there is none.
 struct ExportedConfig {
   const Settings& settings;
   std::string_view model_type = {};
@@ -35,26 +35,26 @@ struct ExportedConfig {
   std::int64_t padding = -1;                         // id of [PAD]
   std::int64_t classification = -1, separator = -1;  // ids of [CLS] and [SEP]
   std::vector<std::int64_t> ends = {};               // ids that end a text
-  std::int64_t classes = 0;                          // of a classification head; 0: none
+  std::int64_t classes = 0;  // number of classes of a classification head; 0: no such head
   std::vector<std::string> labels = {};              // names of the classes; may be empty
-  TableRows rows = {};                               // of a translator
-  TranslatorTokens tokens = {};                      // of a translator
+  TableRows rows = {};                               // for a translator only
+  TranslatorTokens tokens = {};                      // for a translator only
 };
 
 struct ConfigField {
   using Json = nlohmann::ordered_json;
   std::string name;
-  // Null: the field is written and not read, or the other way round. A function that writes returns
-  // kLeftOut where the field is not to be there.
+  // Null `read`: import ignores the field; null `write`: export leaves it out. A function that
+  // writes may also return kLeftOut to leave the field out.
   std::function<void(const JsonFields& fields, Settings& settings)> read;
   std::function<Json(const ExportedConfig& config)> write;
 };
 
-// Leaves a field out.
+// The value that leaves a field out.
 inline nlohmann::ordered_json left_out() {
   return nlohmann::ordered_json::value_t::discarded;
 }
-// null for an id of -1.
+// Returns null for an id of -1.
 nlohmann::ordered_json id_or_null(std::int64_t id);
 
 using ModelCount = std::int64_t ModelSettings::*;
@@ -64,9 +64,9 @@ ConfigField probability(std::string name, ModelNumber member, double standard);
 ConfigField epsilon(std::string name, ModelNumber member, double standard);  // above 0, up to 1
 ConfigField flag(std::string name, bool ModelSettings::*member, bool standard);
 ConfigField attention_dropout(std::string name, double standard);
-// One of transformers' names of ungated activations; gelu where the field is absent.
+// An ungated activation by transformers' name; gelu if the field is missing.
 ConfigField activation(std::string name);
-// max_position_embeddings: data.length when it is read.
+// max_position_embeddings; reading it sets data.length.
 ConfigField positions(std::int64_t standard, std::int64_t most);
 ConfigField constant(std::string name, nlohmann::ordered_json value);
 ConfigField written(std::string name,
@@ -77,12 +77,12 @@ void read_fields(const std::vector<ConfigField>& table, const JsonFields& fields
 nlohmann::ordered_json write_fields(const std::vector<ConfigField>& table,
                                     const ExportedConfig& config);
 
-// Readers of what several families have. Each throws Error (failure).
+// Readers for fields that several families share. Each throws Error (failure).
 void require_divisor(const JsonFields& fields, const char* name, std::int64_t value, const char* of,
                      std::int64_t whole);
-// A list of names, or none.
+// A list of names; empty if the field is missing.
 std::vector<std::string> read_names(const JsonFields& fields, const char* name);
-// Throws where a flag has not the value that this program computes with; `wanted`: "false: why".
+// Throws if a flag does not have the value that this program computes with; `wanted`: "false: why".
 void require_flag(const JsonFields& fields, const char* name, bool standard, bool value,
                   const char* wanted);
 

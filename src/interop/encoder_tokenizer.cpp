@@ -29,7 +29,7 @@ using nlohmann::json;
 
 constexpr const char* kWordPieces = "vocab.txt";
 constexpr const char* kDictionary = "dict.txt";
-// Tokenizers that come as a file of their own; ours write the first and the last.
+// Files that hold a whole tokenizer. An export writes the first or the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
 
@@ -53,7 +53,8 @@ bool looks_cased(std::string_view vocabulary) {
   return false;
 }
 
-// The normalizer's options, wherever they stand: tokenizer_config.json wins, as in transformers.
+// The normalizer's options. tokenizer_config.json takes precedence over tokenizer.json, as in
+// transformers.
 struct Normalization {
   std::optional<bool> lower;
   std::optional<bool> strip_accents;
@@ -82,7 +83,7 @@ bool cuts_words(const fs::path& folder) {
          name->get<std::string>().starts_with("RoFormerTokenizer");
 }
 
-// Text of data never yields a special token, which transformers finds everywhere.
+// Notes that this program, unlike transformers, never turns text of the data into a special token.
 void note_special(const std::vector<AddedToken>& added, std::vector<std::string>& notes) {
   std::vector<std::string> names;
   for (const AddedToken& token : added) {
@@ -97,7 +98,7 @@ void note_special(const std::vector<AddedToken>& added, std::vector<std::string>
       fmt::join(names, ", "), all > kShown ? ", ..." : ""));
 }
 
-// The tokenizer of Chinese words has none of it.
+// Notes which options of the normalizer the tokenizer of Chinese words lacks.
 void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>& notes) {
   const bool lower = model.rules.lower_case;
   if (model.rules.strip_accents != lower) {
@@ -115,10 +116,11 @@ void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>&
 constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                          "[MASK]"};
 
-// The added tokens of a folder with a WordPiece: those of tokenizer.json, of "added_tokens_decoder"
-// and "additional_special_tokens" in tokenizer_config.json, and of added_tokens.json, which older
-// releases wrote. By id, without BERT's own special tokens where they have no options. `pieces`:
-// those of the vocabulary. Throws Error (failure) for what is no token.
+// Collects the added tokens of a folder with a WordPiece tokenizer. They come from tokenizer.json,
+// from "added_tokens_decoder" and "additional_special_tokens" in tokenizer_config.json, and from
+// added_tokens.json, which older releases wrote. The result is ordered by id and leaves out BERT's
+// own special tokens unless they have options. `pieces`: the vocabulary's. Throws Error (failure)
+// for an entry that is no token.
 class AddedTokenReader {
  public:
   AddedTokenReader(const fs::path& folder, const std::vector<std::string>& pieces)
@@ -179,7 +181,7 @@ class AddedTokenReader {
     found_[token.id] = std::move(token);
   }
 
-  // A text, or an object with the content.
+  // The entry is a text or an object with that content.
   void add_special(const json& entry) {
     json token = entry.is_string() ? json{{"content", entry}} : entry;
     token["special"] = true;
@@ -187,7 +189,8 @@ class AddedTokenReader {
     const std::string content = token["content"].get<std::string>();
     if (has(content)) return;
     const auto piece = std::ranges::find(pieces_, content);
-    auto id = static_cast<std::uint64_t>(piece - pieces_.begin());  // the next one where it is none
+    // pieces_.size() if it is no piece
+    auto id = static_cast<std::uint64_t>(piece - pieces_.begin());
     if (piece == pieces_.end() && !found_.empty()) {
       id = std::max(id, static_cast<std::uint64_t>(found_.rbegin()->first) + 1);
     }
@@ -271,7 +274,7 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
 
 namespace {
 
-// tokenizer.json as it is, and beside it which of its tokens are the special ones.
+// Writes tokenizer.json unchanged, and the names of its special tokens beside it.
 void write_byte_level(const Tokenizer& tokenizer, std::int64_t longest, const fs::path& folder) {
   write_file_atomically(folder / kTokenizerFile, tokenizer.file_contents());
   const SpecialTokens& special = tokenizer.special();

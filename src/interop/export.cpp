@@ -70,7 +70,7 @@ class Exporter {
     require_new_folder(folder);
     OutputFolder output({.output = folder, .contents = "an empty folder"});
     write_tokenizer(output.path());
-    // "format" is what transformers demands of a file that it loads.
+    // transformers loads only files that have "format".
     write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
     const ExportedConfig config = this->config();
     write_json(output.path() / "config.json", write_fields(family_.fields, config));
@@ -85,12 +85,12 @@ class Exporter {
 
  private:
   const ExportedModel& model_;
-  Settings settings_;  // with the vocabulary
+  Settings settings_;  // model.vocabulary is resolved
   const Family& family_;
   bool classifies_;
   TableRows rows_;
   std::vector<NamedTensor> tensors_;
-  std::set<std::string> written_;  // names of ours
+  std::set<std::string> written_;  // names of our parameters
   std::int64_t classes_ = 0;
   ExportSummary summary_;
 
@@ -108,7 +108,7 @@ class Exporter {
     return found->second;
   }
 
-  // The rotation of that layer, where it has one.
+  // The rotation of that layer; the defaults if it has none.
   RopeSettings rotation_of(std::int64_t layer) const {
     for (const SchemePart& part : scheme_parts(settings_.position, settings_.model.layers)) {
       if (std::ranges::find(part.layers, layer) == part.layers.end()) continue;
@@ -117,9 +117,10 @@ class Exporter {
     return {};
   }
 
-  // Rotations of neighbours become rotations of halves; rows of one head come together; sines and
-  // cosines in turn become all sines, then all cosines, which is the same model with a token's
-  // features in another order.
+  // Reorders the rows into the folder's order: rotations of neighbours become rotations of halves,
+  // the rows of one head become adjacent, and alternating sines and cosines become all sines
+  // followed by all cosines. The last change keeps the same model with a token's features in
+  // another order.
   at::Tensor in_their_order(const FolderWeight& weight, at::Tensor value) const {
     const ModelSettings& model = settings_.model;
     const Size rows = weight.shape.rows;
@@ -160,7 +161,7 @@ class Exporter {
     }
   }
 
-  // transformers before 5 makes a decoder's table as long as the encoder's.
+  // transformers before 5 gives the decoder's table as many rows as the encoder's.
   std::int64_t longest_table() const { return std::max(rows_.vocabulary, rows_.target); }
 
   at::Tensor padded(const FolderWeight& names, const at::Tensor& value) const {
@@ -177,7 +178,8 @@ class Exporter {
       bias = weight("output.bias").to(at::kFloat).reshape({1, -1});
       written_.insert("output.bias");
     }
-    // What no piece stands for takes no share of the probability; half precision holds the number.
+    // A row without a piece must get no share of the probability. Half precision can hold this
+    // number.
     constexpr double kNever = -30'000;
     tensors_.push_back(
         {.name = "final_logits_bias",
@@ -188,7 +190,7 @@ class Exporter {
     if (family_.note != nullptr) family_.note(settings_, summary_.notes);
   }
 
-  // transformers' BERT always adds a token type's row: zeros add nothing.
+  // transformers' BERT always adds a row for the token type; a row of zeros adds nothing.
   void add_token_types() {
     const auto types = std::ranges::find(family_.body.rows, Size::token_types,
                                          [](const WeightRow& row) { return row.shape.rows; });

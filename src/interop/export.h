@@ -1,7 +1,8 @@
 // Writes a model as a folder that Hugging Face's transformers loads: config.json, model.safetensors
-// and the tokenizer, as the family that can express it (expressible.h). CTranslate2's converter
-// takes the last row of a Marian folder for padding and begins with zeros, which is neither so
-// here: scripts/peers/ctranslate2_translate.py has a loader that converts one.
+// and the tokenizer, in the form of the family that can express the model (expressible.h).
+// CTranslate2's converter assumes that the last row of a Marian folder is the padding and that a
+// translation begins with zeros. Neither is true here; scripts/peers/ctranslate2_translate.py has a
+// loader that converts these folders.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,13 +19,13 @@
 namespace roformer {
 
 struct ExportedModel {
-  const Settings& settings;                          // of the run
-  const std::map<std::string, at::Tensor>& tensors;  // by the names of this program's parameters
-  const Tokenizer& tokenizer;                        // a translator's: the target's
+  const Settings& settings;                          // the run's
+  const std::map<std::string, at::Tensor>& tensors;  // under the names of this program's parameters
+  const Tokenizer& tokenizer;                        // for a translator: of the target
   std::vector<std::string> labels = {};              // names of the classes; may be empty
-  // Of a translator.
-  const Tokenizer* source_tokenizer = nullptr;  // the same object where there is one tokenizer
-  std::vector<std::int64_t> never = {};         // ids of the target that no translation contains
+  // For a translator only.
+  const Tokenizer* source_tokenizer = nullptr;
+  std::vector<std::int64_t> never = {};         // ids of the target that translations never contain
   std::int64_t begin = 0, end = 0;              // ids around a target
 };
 
@@ -33,11 +34,11 @@ struct ExportSummary {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// The folder must not exist or be empty. Weights are written as float32 under the names of
-// transformers, with every tensor that its class expects; a rotation of neighbouring features is
-// written as one of halves where the family has that, with rows in its order. Throws Error: usage
-// for a model that no family in transformers can express, in words, and for a folder with something
-// in it.
+// The folder must be missing or empty. Writes the weights as float32 under transformers' names,
+// with every tensor that the class expects. A rotation of neighbouring features is written as a
+// rotation of halves, with its rows reordered, where the family rotates halves. Throws Error
+// (usage) for a model that no family in transformers can express, with the reasons, and for a
+// folder that is not empty.
 ExportSummary write_hugging_face_folder(const ExportedModel& model,
                                         const std::filesystem::path& folder);
 

@@ -15,7 +15,7 @@ const Family& causal_family(const ModelSettings& model) {
   return family_named(model.query_key_value_bias ? "qwen2" : "llama");
 }
 
-// Null: no encoder has such positions.
+// Null: no family of encoders has such positions.
 const Family* encoder_family(const Settings& settings) {
   if (settings.model.norm == NormPlacement::pre && settings.model.embedding_norm) {
     return &family_named("modernbert");

@@ -1,5 +1,5 @@
-// Which family of transformers can hold a model of some settings. Asked before a training, and by
-// every export.
+// Tells which family of transformers can hold a model with given settings. A training asks this
+// before it begins, and every export asks it.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace roformer {
 
-// Throws Error (usage) that says in words everything that the nearest family cannot express.
+// Throws Error (usage) that lists in words everything that the nearest family cannot express.
 const Family& exported_family(const Settings& settings);
-// "BertForMaskedLM": the class that an export is loaded as. Throws as exported_family does.
+// The class that loads the export, such as "BertForMaskedLM". Throws as exported_family does.
 std::string exported_architecture(const Settings& settings);
 
-// What several families expect of a model. Attention: softmax, the same in all layers, no window.
+// Expects softmax attention that is the same in all layers and has no window.
 void expect_plain_attention(const Settings& settings, Wishes& wishes);
-// Embedding: of tokens alone, as wide as the layers.
+// Expects an embedding of tokens alone, as wide as the layers.
 void expect_plain_embedding(const ModelSettings& model, Wishes& wishes);
 void expect_plain_heads(const ModelSettings& model, Wishes& wishes);
-// The blocks of 2017 to 2020 (BERT, RoFormer, Marian).
+// Expects the blocks of 2017 to 2020 (BERT, RoFormer, Marian).
 void expect_older_blocks(const ModelSettings& model, Wishes& wishes);
 
 }  // namespace roformer

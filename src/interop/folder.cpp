@@ -18,7 +18,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// Throws where a vocabulary is a pointer that Git LFS has left.
+// Throws if a vocabulary is only a pointer that Git LFS left.
 void refuse_vocabulary_pointers(const fs::path& folder) {
   constexpr std::uintmax_t kLongestPointer = 1024;
   for (const char* name : {"vocab.txt", "tokenizer.model", "source.spm", "target.spm"}) {
@@ -49,11 +49,11 @@ Safetensors open_weights(const fs::path& folder) {
     throw_failure((folder / other).string(), "is not a format that is read here",
                   "only model.safetensors is: load it with transformers and save it again");
   }
-  return Safetensors(folder);  // says what is missing
+  return Safetensors(folder);  // throws an Error that says what is missing
 }
 
-// Without the prefix, and with the names that BERT's first releases had (gamma and beta of
-// LayerNorm) as today's.
+// Removes the prefix and replaces the names of BERT's first releases (gamma and beta of LayerNorm)
+// by today's.
 std::string canonical_name(const std::string& name, std::string_view prefix) {
   std::string result = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
   constexpr std::pair<std::string_view, std::string_view> kOldEndings[] = {
@@ -64,7 +64,7 @@ std::string canonical_name(const std::string& name, std::string_view prefix) {
   return result;
 }
 
-// What this program exported tells whether it is still what was written.
+// If this program exported the folder, checks that its files are unchanged.
 void check_manifest(const fs::path& folder) {
   const std::optional<Manifest> manifest = Manifest::read(folder);
   if (!manifest) return;

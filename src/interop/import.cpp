@@ -75,8 +75,8 @@ class FolderReader {
   FolderConfig config_;
   const Family& family_;
   FolderWeights weights_;
-  std::set<std::string> rows_of_map_;        // tensors that are parameters themselves, not twins
-  std::map<std::string, std::string> ours_;  // parameters that were taken, by their names
+  std::set<std::string> rows_of_map_;  // tensors that are parameters themselves rather than twins
+  std::map<std::string, std::string> ours_;  // parameters that were taken, by our names
   PretrainedModel result_;
 
   std::vector<FolderWeight> expand(const WeightGroup& group) const {
@@ -138,7 +138,7 @@ class FolderReader {
     });
   }
 
-  // The head of the architecture that config.json names; without a name, any.
+  // Whether config.json names an architecture with this head; true if it names none.
   bool built_as(const char* what) const {
     const auto& names = config_.architectures;
     return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
@@ -150,7 +150,7 @@ class FolderReader {
     bool language = has_any(family_.language_head);
     bool classifies = has_any(family_.classification_head);
     if (family_.one_head) {
-      // Their first layers are the same: the last one tells the heads apart.
+      // Both heads begin with the same layers; the last layer tells the heads apart.
       const bool transforms = weights_.contains("head.dense.weight");
       const bool classifier = weights_.contains("classifier.weight");
       const bool decodes = weights_.contains("decoder.bias") || weights_.contains("decoder.weight");
@@ -164,7 +164,7 @@ class FolderReader {
 
   void read_classifier() {
     take(family_.classification_head);
-    const std::string last = expand(family_.classification_head).back().ours;  // its bias
+    const std::string last = expand(family_.classification_head).back().ours;  // the head's bias
     const std::string name = last.substr(0, last.rfind('.'));
     const at::Tensor &weight = result_.tensors.at(name + ".weight"),
                      &bias = result_.tensors.at(name + ".bias");
@@ -172,7 +172,7 @@ class FolderReader {
     throw_failure(weights_.location(), "the classifier's weight and bias differ in their classes");
   }
 
-  // Stored [positions, features].
+  // The stored table is [positions, features].
   void check_sinusoids() {
     const ModelSettings& model = result_.settings.model;
     const std::int64_t features =

@@ -16,14 +16,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kMostPositions = 1 << 30;
-// The first name of a scaling is the one that is written; "su" was longrope's.
+// An export writes the first name of each scaling. "su" is an old name of longrope.
 constexpr std::array kScalings = {
     std::pair("default", RopeScaling::none),        std::pair("linear", RopeScaling::linear),
     std::pair("dynamic", RopeScaling::dynamic_ntk), std::pair("yarn", RopeScaling::yarn),
     std::pair("llama3", RopeScaling::llama3),       std::pair("longrope", RopeScaling::longrope),
     std::pair("su", RopeScaling::longrope)};
 
-// The object that holds the numbers of the rotation; an empty one where they are beside the others.
+// The object that holds the numbers of the rotation; an empty one if they are fields of config.json
+// itself.
 JsonFields rope_object(const JsonFields& fields) {
   const json* const newer = fields.find("rope_parameters");
   const json* const older = fields.find("rope_scaling");
@@ -123,7 +124,7 @@ const char* rope_scaling_name(RopeScaling scaling) {
 
 double rotary_base(const JsonFields& fields, const char* name, double standard) {
   const double base = fields.number(name, standard, between(1, 1e12));
-  if (base == 1) fields.refuse(name, "a number above 1");  // all frequencies would be the same
+  if (base == 1) fields.refuse(name, "a number above 1");  // 1 would make all frequencies equal
   return base;
 }
 

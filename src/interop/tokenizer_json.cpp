@@ -38,8 +38,8 @@ std::string vocabulary_of_tokenizer_json(std::string_view text, const std::strin
   }
   std::string lines;
   for (const std::string* piece : pieces) {
-    // A line would be read without white space at its end: such a piece, which no text yields,
-    // must not take the place of another.
+    // A vocabulary file drops white space at the end of a line. A piece that ends in white space,
+    // which no text yields, must not take the place of another piece.
     const bool white = vocabulary_lines(*piece) != std::vector<std::string>{*piece};
     lines += (white ? std::string() : *piece) + "\n";
   }

@@ -1,5 +1,6 @@
-// tokenizer.json, the one file in which Hugging Face's tokenizers keep a whole tokenizer. Only the
-// vocabulary of a WordPiece is taken from it. A pure function over text that trusts nothing.
+// tokenizer.json, the one file in which Hugging Face's tokenizers keep a whole tokenizer. This
+// program takes only a WordPiece vocabulary from it. The functions are pure and trust nothing in
+// the text.
 #pragma once
 
 #include <string>
@@ -7,14 +8,13 @@
 
 namespace roformer {
 
-// The vocab.txt that its WordPiece comes to. Throws Error (failure, location `file`) for another
-// kind of tokenizer and for ids that are not 0, 1, 2, ...
+// Converts the file's WordPiece vocabulary to the text of a vocab.txt. Throws Error (failure,
+// location `file`) for another kind of tokenizer and for ids that are not 0, 1, 2, ...
 std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file);
 
-// Throws Error (failure) for a WordPiece that cuts text otherwise than BERT's, which is the one
-// that is computed here: another way to find words, other marks inside them, text that is not
-// cleaned. What a file does not say is as BERT has it; one that is no WordPiece is not looked
-// at.
+// Throws Error (failure) for a WordPiece that splits text differently from BERT's, the only one
+// that this program computes: another way to find words, other marks for pieces inside words, or
+// text that is not cleaned. Missing fields have BERT's values. Ignores tokenizers of other kinds.
 void require_bert_wordpiece(std::string_view text, const std::string& file);
 
 }  // namespace roformer

@@ -25,7 +25,7 @@ constexpr const char* kPieceIds = "vocab.json";
 constexpr const char* kTargetPieceIds = "target_vocab.json";
 constexpr const char* kOutputBias = "output.bias";  // final_logits_bias in the folder
 
-// The pieces in the order of their ids, which must be 0, 1, 2, ...
+// Returns the pieces in the order of their ids, which must be 0, 1, 2, ...
 std::vector<std::string> read_pieces(const fs::path& path) {
   const json document = read_json(path);
   if (!document.is_object()) throw_failure(path.string(), "is not a JSON object");
@@ -42,7 +42,7 @@ std::vector<std::string> read_pieces(const fs::path& path) {
   return pieces;
 }
 
-// "<unk>", or {"content": "<unk>"}.
+// The field is "<unk>" or {"content": "<unk>"}.
 std::string token_name(const json& config, const char* name, const std::string& standard) {
   const auto found = config.find(name);
   if (found == config.end()) return standard;
@@ -107,7 +107,7 @@ void read_tokenizers(const fs::path& folder, const TranslatorTokens& tokens,
   model.tokenizer = reader.read(kTargetModel, two ? kTargetPieceIds : kPieceIds);
 }
 
-// To the pieces of either side: rows beyond them stand for nothing.
+// Cuts the tables to the pieces of each side; the rows beyond them are unused.
 void cut_tables(PretrainedModel& model) {
   const auto cut = [&](const char* table, const Tokenizer& tokenizer) {
     const auto found = model.tensors.find(table);
@@ -115,7 +115,7 @@ void cut_tables(PretrainedModel& model) {
     const std::int64_t rows = found->second.size(0), pieces = tokenizer.vocabulary_size();
     if (rows == pieces) return;
     found->second = found->second.narrow(0, 0, pieces).clone();
-    if (found->first == kOutputBias) return;  // told with its table
+    if (found->first == kOutputBias) return;  // the note about its table covers it
     model.notes.push_back(
         fmt::format("{}: {} rows for {} pieces; the rest is left out, as no piece stands for it",
                     table, rows, pieces));
@@ -161,7 +161,7 @@ void compare_choices(const TranslatorTokens& tokens, PretrainedModel& model) {
   }
 }
 
-// Most have none: a bias of zeros for all pieces is left out.
+// Most models have no bias: drops one whose values are zero for all pieces.
 void settle_output_bias(PretrainedModel& model) {
   const auto bias = model.tensors.find(kOutputBias);
   if (bias == model.tensors.end()) return;
@@ -179,7 +179,7 @@ void settle_tables(FolderWeights& weights, FolderConfig& config) {
   if (!translation.tie_embeddings) {
     const bool tied = translation.tie_output && !weights.contains(kDecoderTable);
     const char* const table = tied ? kOutput : kDecoderTable;
-    if (!weights.contains(table)) return;  // told when it is taken
+    if (!weights.contains(table)) return;  // take() reports the missing table
     rows.decoder_table = weights.rows(table);
     if (rows.decoder_table == rows.target || rows.decoder_table == rows.vocabulary) return;
     throw_failure(weights.location(),
@@ -188,7 +188,7 @@ void settle_tables(FolderWeights& weights, FolderConfig& config) {
                               kDecoderTable, rows.decoder_table, rows.target, rows.vocabulary));
   }
   if (translation.tie_output || !weights.contains(kOutput)) return;
-  // config.json says that the output has its own table: it may be the shared one all the same.
+  // The output may be the shared table even if config.json says that it has its own.
   for (const char* name : {"shared.weight", "encoder.embed_tokens.weight", kDecoderTable}) {
     if (!weights.contains(name)) continue;
     const std::int64_t width = config.settings.model.width;

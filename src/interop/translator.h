@@ -1,7 +1,7 @@
-// What a folder with a translator needs beside the map of its weights: tables of tokens whose rows
-// are padded or tied, a bias of the output, and two tokenizers: source.spm and target.spm, whose
-// pieces have the ids of vocab.json (and target_vocab.json, where each side has its own
-// vocabulary).
+// The parts of a translator's folder that the map of its weights does not cover: tables of tokens
+// with padded or tied rows, a bias of the output, and two tokenizers. These are source.spm and
+// target.spm; vocab.json gives the ids of their pieces, and target_vocab.json those of the target
+// if each side has its own vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace roformer {
 
-// Before the weights are taken: whether the output is the shared table, and the rows of the
-// decoder's. Throws Error (failure) where they are neither side's.
+// Decides before the weights are taken whether the output is the shared table and how many rows the
+// decoder's table has. Throws Error (failure) if the rows fit neither side.
 void settle_tables(FolderWeights& weights, FolderConfig& config);
-// Their bias [1, V].
+// Reads the bias of the output, [1, V].
 void read_output_bias(FolderWeights& weights, const FolderConfig& config, PretrainedModel& model);
-// Reads the tokenizers, cuts the tables to their pieces, and compares with what generate() chooses.
-// Throws Error (failure) for a file that is missing or does not fit.
+// Reads the tokenizers, cuts the tables to their pieces, and compares with the choices of
+// generate(). Throws Error (failure) for a file that is missing or does not fit.
 void finish_translator(const std::filesystem::path& folder, const FolderConfig& config,
                        PretrainedModel& model);
-// Throws Error (failure) for more pieces than rows.
+// Throws Error (failure) if there are more pieces than rows.
 void require_rows(const std::filesystem::path& folder, const Tokenizer& tokenizer,
                   std::int64_t rows);
 
-// The same object on both sides where there is one tokenizer. `separate`: each side has its own
-// table. Appends to `notes` what a user should know.
+// The two tokenizers of a translator: the same object twice if both sides share one. `separate`:
+// each side has its own table. Appends to `notes` what a user should know.
 struct TranslatorTokenizers {
   const Tokenizer& source;
   const Tokenizer& target;

@@ -1,12 +1,12 @@
-// Which tensors of a Hugging Face folder are which parameters of this program: a literal table that
-// import and export share.
+// Maps tensors of a Hugging Face folder to parameters of this program: a literal table that import
+// and export share.
 //
 //   {"attention.output.dense", "attention.output", {Size::width, Size::heads}}
 //
-// A name without ".weight" or ".bias" at its end stands for both: NAME.weight [rows, columns] and,
-// where the model has biases, NAME.bias [rows]. "self.[query|key]" are several tensors of theirs,
-// stacked row by row in ours. Their names are canonical: without the prefix ("bert.") that a model
-// with a head puts before those of its encoder.
+// A name without ".weight" or ".bias" at its end means both: NAME.weight [rows, columns] and, if
+// the model has biases, NAME.bias [rows]. "self.[query|key]" names several of their tensors, which
+// are stacked row by row in one of ours. Their names are canonical: without the prefix ("bert.")
+// that a model with a head puts before the names of its encoder.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,30 @@
 
 namespace roformer {
 
-// The size of a dimension, as the settings say it.
+// The size of a dimension, in terms of the settings.
 enum class Size : std::uint8_t {
   none,           // no such dimension
-  any,            // the file's: the classes of a head
-  vocabulary,     // rows of the table of tokens; of the source's in a translator
+  any,            // as in the file: the classes of a head
+  vocabulary,     // rows of the table of tokens; in a translator, of the source's
   target,         // rows of the output of a translator
-  decoder_table,  // rows of its decoder's table, which may be padded to those of the source
+  decoder_table,  // rows of a translator's decoder table, which may be padded to the source's
   token_types,
   positions,
   embedding,    // features of the table of tokens
   width,        // features of a token between the layers
-  heads,        // features of all heads; in the second part and later, of the heads of keys
+  heads,        // features of all heads; in the second part and later, of the key heads
   three_heads,  // queries, keys and values in one tensor, [3, H, D] rows
   by_head,      // the same with GPT-NeoX's order of rows, [H, 3, D]
   head,         // features of one head
-  inner,        // of a feed-forward layer
-  two_inner,    // with its gate
+  inner,        // features inside a feed-forward layer
+  two_inner,    // the same with a gate: twice as many
 };
 
 struct WeightShape {
   Size rows = Size::none, columns = Size::none;
 };
 
-// Whether a model has a weight; `layer` is -1 outside of layers.
+// Whether a model has a weight; `layer` is -1 outside layers.
 using Presence = bool (*)(const Settings& settings, std::int64_t layer);
 
 struct WeightRow {
@@ -50,14 +50,14 @@ struct WeightRow {
   Presence present = nullptr;  // null: always
 };
 
-// The rows of every layer, with the beginnings of their names: "encoder.layer.{}.", "layers.{}.".
+// The rows of every layer and the prefixes of their names: "encoder.layer.{}.", "layers.{}.".
 struct LayerRows {
   std::string_view theirs, ours;
   std::vector<WeightRow> rows;
 };
 
-// A tensor that repeats another one, or is there in its place: an output that is the table of
-// tokens. Both names are theirs.
+// A tensor that repeats another one or takes its place, such as an output layer that is the table
+// of tokens. Both names are theirs.
 struct Twin {
   std::string_view name, of;
 };
@@ -69,9 +69,9 @@ struct WeightGroup {
   std::vector<Twin> twins = {};
 };
 
-bool has_own_output(const Settings& settings, std::int64_t layer);  // not model.tie_output
+bool has_own_output(const Settings& settings, std::int64_t layer);  // model.tie_output is off
 
-// Rows of the tables of tokens, in numbers.
+// The numbers of rows in the tables of tokens.
 struct TableRows {
   std::int64_t vocabulary = 0, target = 0, decoder_table = 0;
 };
@@ -80,7 +80,7 @@ struct TableRows {
 struct FolderWeight {
   struct Part {
     std::string theirs;
-    std::vector<std::int64_t> shape;  // -1: the file's
+    std::vector<std::int64_t> shape;  // -1: as in the file
   };
   std::string ours;
   std::vector<Part> parts;  // stacked row by row in ours
@@ -88,8 +88,8 @@ struct FolderWeight {
   std::int64_t layer = -1;
 };
 
-// The group with every layer and size written out. Layers of "decoder." are a translator's
-// decoder's.
+// Writes out every layer and size of the group. Names that begin with "decoder." belong to a
+// translator's decoder.
 std::vector<FolderWeight> expand_weights(const WeightGroup& group, const Settings& settings,
                                          const TableRows& tables);
 

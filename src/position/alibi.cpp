@@ -1,6 +1,6 @@
-// Attention with linear biases (ALiBi, Press 2022): scores fall linearly with the distance, with a
-// slope for each head. Causal as published; symmetric or with slopes for each side in encoders
-// (the author's repository). Section 8.
+// Attention with linear biases (ALiBi, Press 2022): each head lowers its scores linearly with the
+// distance, with its own slope. Causal as published; in encoders symmetric or with separate slopes
+// for the two sides (the author's repository). Section 8.
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -81,7 +81,7 @@ std::unique_ptr<PositionScheme> make_alibi(const SchemeInputs& in) {
     return make_alibi_of_slopes(std::move(left), add("position.right"));
   }
   const at::Tensor left = at::tensor(slopes, at::kDouble);
-  // Causal: one line through both sides, of which the right one is hidden.
+  // Causal: one line continues through both sides; the mask hides the right one.
   return make_alibi_of_slopes(left, settings.variant == AlibiVariant::causal ? -left : left);
 }
 

@@ -1,5 +1,5 @@
-// Caches the biases of a scheme without parameters across steps: the most recently used ones, up to
-// a total size.
+// Caches the biases of a scheme without parameters across steps. Keeps the most recently used ones,
+// up to a total size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,7 +17,7 @@ namespace roformer {
 
 class ConstantBias {
  public:
-  // The bias of the context; calls `make` if it is not cached.
+  // Returns the bias of the context; calls `make` if it is not cached.
   at::Tensor get(const AttentionContext& context, const std::function<at::Tensor()>& make) {
     constexpr std::int64_t kMostBytes = std::int64_t{128} << 20;
     for (auto entry = kept_.begin(); entry != kept_.end(); ++entry) {
@@ -43,7 +43,7 @@ class ConstantBias {
  private:
   struct Kept {
     Positions queries, keys;
-    at::Tensor bias;  // as it was made
+    at::Tensor bias;  // as `make` returned it
   };
   std::list<Kept> kept_;
 };

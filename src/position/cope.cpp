@@ -1,5 +1,5 @@
-// Contextual position encoding (CoPE, Golovneva 2024): a position counts the keys whose gate is
-// open instead of all keys. Causal only. Section 14.
+// Contextual position encoding (CoPE, Golovneva 2024): a position counts only keys with open gates
+// rather than all keys. Causal only. Section 14.
 #include "config/schemes/cope.h"
 #include "base/error.h"
 #include "position/replaced_scores.h"

@@ -1,6 +1,6 @@
-// Data-adaptive positional encoding (DAPE, Zheng 2024, arXiv:2405.14722): a small network reads the
-// scores and the biases of all heads at a pair and adds to both; DAPE V2 (arXiv:2410.04798) reads
-// neighbouring keys too, by two convolutions. Section 20.
+// Data-adaptive positional encoding (DAPE, Zheng 2024, arXiv:2405.14722): at each pair, a small
+// network reads the scores and biases of all heads and adds to both. DAPE V2 (arXiv:2410.04798)
+// also reads neighbouring keys, with two convolutions. Section 20.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -24,7 +24,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kLeastKernel = 0.01;  // of r1 and r2, as KERPLE's authors clamp them
+constexpr double kLeastKernel = 0.01;  // least r1 and r2, as KERPLE's authors clamp them
 
 class Dape : public PositionScheme {
  public:
@@ -34,7 +34,8 @@ class Dape : public PositionScheme {
   }
 
   SchemeCapabilities capabilities() const override {
-    // The second convolution reads the hidden layer right of the diagonal, where there are keys.
+    // Earlier results change with new keys: the second convolution reads the hidden layer right of
+    // the diagonal.
     return {.scores = ContentScores::changed, .can_cache = settings_.kernel == 1};
   }
   std::optional<RotationPair> rotation(const AttentionContext& context,
@@ -66,8 +67,8 @@ class Dape : public PositionScheme {
 
  private:
   struct Layer {
-    ScoreNetwork network;  // weights without the first dimension where it is 1
-    at::Tensor r1, r2;     // [H] of kerple
+    ScoreNetwork network;  // a weight drops its first dimension if that is 1
+    at::Tensor r1, r2;     // [H], for kerple
   };
   DapeSettings settings_;
   std::vector<double> slopes_;
@@ -113,7 +114,7 @@ class Dape : public PositionScheme {
     layers_.push_back(std::move(result));
   }
 
-  // [1, H, Lq, Lk], 0 for keys after the query.
+  // Returns [1, H, Lq, Lk], 0 for keys after the query.
   at::Tensor bias_of_past(const AttentionContext& context, const Layer& layer) const {
     const bool alibi = settings_.kind == DapeKind::alibi;
     const auto make = [&] {
@@ -136,7 +137,7 @@ std::unique_ptr<PositionScheme> make_dape(const SchemeInputs& inputs) {
 
 namespace {
 
-constexpr std::int64_t kNumbers = std::int64_t{1} << 22;  // of a hidden layer held at a time
+constexpr std::int64_t kNumbers = std::int64_t{1} << 22;  // of hidden features held at a time
 
 // One layer over rows of pairs: y[o, i, j] = b[o] + sum over t, c of W[t, c, o] x[c, i, j + t -
 // K/2].
@@ -160,7 +161,7 @@ struct PairLayer {
     return sum.unflatten(1, {x.size(1), keys});
   }
 
-  // Adds to the gradients of weight and bias; returns that of x.
+  // Adds to the gradients of weight and bias; returns the gradient of x.
   at::Tensor backward(const at::Tensor& x, const at::Tensor& slopes, const PairLayer& to) const {
     const std::int64_t keys = x.size(2);
     const at::Tensor wide = padded(x), flat = slopes.flatten(1);
@@ -181,7 +182,7 @@ struct ScoreNetworkState {
 
   std::vector<TextBlock> blocks() const {
     const std::int64_t queries = scores.size(2);
-    const std::int64_t numbers = scores.size(3) * first.weight.size(2);  // of a query
+    const std::int64_t numbers = scores.size(3) * first.weight.size(2);  // for one query
     const std::int64_t rows = std::clamp<std::int64_t>(
         kNumbers / std::max<std::int64_t>(1, numbers), 1, std::max<std::int64_t>(1, queries));
     return text_blocks(scores.size(0), queries, rows, numbers, kNumbers);
@@ -191,7 +192,7 @@ struct ScoreNetworkState {
   at::Tensor visible(const at::Tensor& x, const TextBlock& block) const {
     return past.defined() ? x * past.narrow(0, block.row, block.rows) : x;
   }
-  // [C, texts * rows, Lk], as a layer takes them
+  // [C, texts * rows, Lk], the form that a layer takes.
   at::Tensor channels(const TextBlock& block) const {
     at::Tensor own = block.rows_of(scores);
     if (bias.defined()) {
@@ -252,7 +253,7 @@ at::Tensor composed(const ScoreNetworkInputs& in) {
   });
 }
 
-// The loops' view of one query's pairs in one text.
+// Gives the loops access to one query's pairs in one text.
 template <typename T>
 class NetworkRows {
  public:
@@ -274,7 +275,7 @@ class NetworkRows {
     return {first_weight_, first_bias_, second_weight_, second_bias_};
   }
 
-  // Where a query's numbers begin in [B, H, Lq, Lk].
+  // The first number of the query in [B, H, Lq, Lk].
   T* in_text(const at::Tensor& pairs, std::int64_t text, std::int64_t query) const {
     return pairs.data_ptr<T>() + (text * heads() * queries() + query) * keys();
   }

@@ -1,5 +1,5 @@
-// Disentangled attention (DeBERTa, He 2021): the content of the query meets a projected vector of
-// the distance (c2p), and so does the content of the key (p2c). Section 7.
+// Disentangled attention (DeBERTa, He 2021): the score multiplies the query's content by a
+// projected vector of the distance (c2p), and the key's content by another (p2c). Section 7.
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ class Deberta : public PositionScheme {
     at::Tensor scores = terms.scores;
     const auto add = [&](const at::Tensor& vectors, const at::Tensor& weight, RelativeSide side,
                          int sign) {
-      // delta is a monotonic function of the distance: only its rows in reach are projected.
+      // delta is a monotonic function of the distance, so only the rows within reach are projected.
       const DistanceRange range = distance_range(context.queries, context.keys);
       const std::int64_t first = delta(sign * range.least);
       const std::int64_t last = delta(sign * (range.least + range.count - 1));

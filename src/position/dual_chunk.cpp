@@ -1,6 +1,7 @@
 // Dual chunk attention (An 2024, arXiv:2402.17463): rotary positions restart in each chunk of the
-// text. For keys of the previous chunk and of all earlier ones, queries have larger positions, so
-// that no distance exceeds the chunk's size. For models that were trained with rope. Section 27.
+// text. For keys of the previous chunk and for keys of all earlier chunks, queries use larger
+// positions, so that no distance exceeds the chunk's size. For models trained with rope. Section
+// 27.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +13,7 @@
 namespace roformer {
 namespace {
 
-// The position of query i for keys that many chunks before its own.
+// The position of query i for keys in the chunk that is `chunks` before the query's.
 std::int64_t query_position(std::int64_t i, std::int64_t chunks,
                             const DualChunkSettings& settings) {
   const std::int64_t period = settings.chunk - settings.local;

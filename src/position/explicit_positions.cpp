@@ -22,7 +22,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kPastShift = 0.5;  // noisy_alibi: subtracted from distances to the left
+constexpr double kPastShift = 0.5;  // noisy_alibi subtracts this from distances to the left
 
 class ExplicitPositions : public PositionScheme {
  public:
@@ -108,11 +108,11 @@ class ExplicitPositions : public PositionScheme {
 
   ExplicitPositionsSettings settings_;
   at::Tensor slopes_;  // [H]
-  at::Tensor table_;   // [positions, M] of the form learned
+  at::Tensor table_;   // [positions, M], for the form learned
   std::int64_t width_ = 0, training_length_ = 1;
   at::ScalarType type_ = at::kFloat;
   bool causal_ = false;
-  mutable std::list<Tables> recent_;  // all layers use the same tables
+  mutable std::list<Tables> recent_;  // shared by all layers
 
   // max(p_i - p_j, 0), [B or 1, Lq, Lk].
   static at::Tensor past_distances(const AttentionContext& context) {
@@ -120,7 +120,8 @@ class ExplicitPositions : public PositionScheme {
         .clamp_min(0);
   }
 
-  // The drawn distance of each pair, [1, Lq, Lk]: tokens n apart have the distance r_n, r_0 = 0.
+  // The drawn distance of each pair, [1, Lq, Lk]: tokens that are n apart have the distance r_n,
+  // with r_0 = 0.
   static at::Tensor drawn_distances(const AttentionContext& context) {
     const at::Tensor past = past_of_pairs(context);
     const at::Tensor drawn =
@@ -150,7 +151,7 @@ class ExplicitPositions : public PositionScheme {
     return recent_.front().tables;
   }
 
-  // noisy_alibi draws distances, which begin with 0, a token's distance to itself.
+  // noisy_alibi draws distances. The first is 0, a token's distance to itself.
   at::Tensor sample(std::int64_t count, std::uint64_t key) const {
     const bool distances = settings_.form == ExplicitForm::noisy_alibi;
     if (count > settings_.positions) {
@@ -165,10 +166,10 @@ class ExplicitPositions : public PositionScheme {
     return at::tensor(values, at::kDouble);
   }
 
-  // In training, one draw for all sequences. Otherwise a fixed draw of as many positions as the
-  // training length or the expected text has, so that reading more tokens does not move earlier
-  // ones. A longer text has a draw of its own length, independent of its batch, or continues token
-  // by token after the cached ones.
+  // In training, all sequences share one draw. Otherwise the draw is fixed, with as many positions
+  // as the training length or the expected text has, so that reading more tokens does not move
+  // earlier ones. A longer text gets its own draw for its length, independent of its batch; with
+  // cached tokens, it continues after them token by token.
   at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
@@ -180,7 +181,7 @@ class ExplicitPositions : public PositionScheme {
       std::vector<at::Tensor> own;
       for (const std::int64_t length : in.lengths) {
         const at::Tensor drawn = sample(std::max(length, training_length_), 0);
-        // The positions after the end of a shorter text are never used.
+        // The positions after the end of a shorter text are unused.
         const at::Tensor index = at::clamp_max(at::arange(count, at::kLong), length - 1);
         own.push_back(at::index_select(drawn, 0, index));
       }
@@ -196,7 +197,7 @@ class ExplicitPositions : public PositionScheme {
     return (at::arange(1, count + 1, at::kDouble) + last).unsqueeze(0);
   }
 
-  // SHAPE: p_i = i + an offset of the sequence, in training.
+  // SHAPE: in training, p_i = i + an offset of the sequence.
   at::Tensor shifted(const DrawInputs& in) const {
     const at::Tensor counted = counted_positions(in);
     if (!in.training) return counted;
@@ -208,9 +209,9 @@ class ExplicitPositions : public PositionScheme {
     return counted + at::tensor(offsets, at::kDouble).unsqueeze(1);
   }
 
-  // CAPE: p_i = (i - middle + g + e_i) e^s, with g and s drawn for the sequence and e_i for the
-  // token; all are 0 outside of training. The middle is that of the sequence or, in causal models,
-  // which do not know a text's final length, that of the training length.
+  // CAPE: p_i = (i - middle + g + e_i) e^s. Each sequence draws g and s, each token draws e_i;
+  // outside training all are 0. The middle is the sequence's. A causal model does not know a text's
+  // final length, so it uses the middle of the training length.
   at::Tensor augmented(const DrawInputs& in) const {
     const at::Tensor counted = counted_positions(in);
     if (causal_ && !in.training) return counted - middle_of(training_length_);
@@ -236,7 +237,7 @@ class ExplicitPositions : public PositionScheme {
 
   static double middle_of(std::int64_t length) { return static_cast<double>(length - 1) / 2; }
 
-  // 0, 1, 2, .. after the tokens of the cache, [1, L].
+  // The positions 0, 1, 2, .. or those that follow the cached tokens, [1, L].
   static at::Tensor counted_positions(const DrawInputs& in) {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;

@@ -1,5 +1,6 @@
-// FIRE (Li 2024, eq. 5): a small network maps the distance, as a share of the query's position on
-// a logarithmic scale, to a bias for each head; every layer has its own. Section 14.
+// FIRE (Li 2024, eq. 5): a small network maps the distance to a bias for each head. It takes the
+// distance on a logarithmic scale, as a share of the query's position. Each layer has its own
+// network. Section 14.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -17,7 +18,7 @@ constexpr std::int64_t kRows = 1 << 14;  // pairs whose hidden features are held
 
 using Network = FireLayer::Network;
 
-// The features before each linear map, the last entry the result; ReLU between the maps.
+// Returns the input of each linear map and then the result; ReLU lies between the maps.
 std::vector<at::Tensor> features(const Network& network, const at::Tensor& x) {
   std::vector<at::Tensor> all{x};
   for (std::size_t i = 0; i < network.weights.size(); ++i) {
@@ -28,7 +29,7 @@ std::vector<at::Tensor> features(const Network& network, const at::Tensor& x) {
   return all;
 }
 
-// The network on every number of x [N, 1] -> [N, H], without keeping hidden features.
+// Applies the network to every number of x [N, 1] -> [N, H] without keeping hidden features.
 at::Tensor apply(const Network& network, const at::Tensor& x) {
   std::vector<at::Tensor> inputs{x};
   inputs.insert(inputs.end(), network.weights.begin(), network.weights.end());

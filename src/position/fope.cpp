@@ -1,6 +1,7 @@
 // Fourier position embedding (FoPE, Hua 2024, arXiv:2412.17739): a pair of features rotates by a
-// sum of many frequencies, with coefficients for each head and layer, fixed at random or trained.
-// Frequencies that complete no rotation within the training length are left out. Section 21.
+// sum of many frequencies. The coefficients differ between heads and layers and are fixed at random
+// or trained. Frequencies that complete no rotation within the training length are left out.
+// Section 21.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -21,7 +22,8 @@ class Fope : public PositionScheme {
     const std::int64_t heads = in.shape.heads;
     const std::int64_t pairs = std::min(frequencies, in.shape.head_width / 4);
     const at::Tensor identity = fope_identity(frequencies, pairs).contiguous();
-    // Xavier's normal as PyTorch counts its inputs and outputs in a tensor of three dimensions.
+    // Xavier's normal distribution, with inputs and outputs counted as PyTorch does in a tensor
+    // with three dimensions.
     const double deviation =
         settings_.gain * std::sqrt(2.0 / static_cast<double>((frequencies + heads) * pairs));
     const Initializer initial = [identity, deviation](std::span<float> values, Random& random) {

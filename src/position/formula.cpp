@@ -1,5 +1,5 @@
-// A bias or new scores as a formula of the user's (config/formula/expression.h), with trained
-// parameters for the model, a layer, a head or each head of each layer.
+// A bias or new scores, given by the user's formula (config/formula/expression.h). It may have
+// trained parameters for the model, for each layer, for each head or for each head of each layer.
 #include "config/schemes/formula.h"
 
 #include <algorithm>

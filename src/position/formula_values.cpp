@@ -14,12 +14,12 @@ namespace {
 
 using Op = FormulaOperation;
 
-// A number is a tensor without dimensions, which leaves the others' type as it is.
+// A number becomes a tensor without dimensions, which does not change the type of other operands.
 at::Tensor formula_number(double number) {
   return at::native::wrapped_scalar_tensor(number);
 }
 
-// Whether gradients of the operation are computed from its result, which must not change then.
+// Whether the gradient of the operation is computed from its result, which must then not change.
 bool keeps_result(Op operation) {
   switch (operation) {
     case Op::exponential:
@@ -27,14 +27,14 @@ bool keeps_result(Op operation) {
     case Op::tangent_hyperbolic:
     case Op::sigmoid:
     case Op::power:
-    case Op::sum:  // a sum of one term is that term
+    case Op::sum:  // a sum of one term is the term itself
       return true;
     default:
       return false;
   }
 }
 
-// The operations on tensors that broadcast, with gradients. Conditions are bool.
+// Operations on tensors that broadcast, with gradients. Conditions are bool.
 struct TensorMath {
   static at::Tensor power(const at::Tensor& base, const at::Tensor& exponent) {
     const bool two = base.dim() == 0 && !base.requires_grad() && base.item<double>() == 2;
@@ -48,8 +48,8 @@ struct TensorMath {
   }
 
  private:
-  // at::minimum and at::maximum give equal arguments half of the gradient each. A constant bound
-  // should get none: at the bound all of it is the number's.
+  // at::minimum and at::maximum split the gradient evenly between equal arguments. A constant bound
+  // must get none, so at the bound the whole gradient goes to the number.
   static at::Tensor bounded(const at::Tensor& x, const at::Tensor& bound, bool above) {
     if (bound.dim() == 0 && !bound.requires_grad()) {
       const double limit = bound.item<double>();
@@ -60,15 +60,15 @@ struct TensorMath {
   }
 };
 
-// Positions of queries and keys as two tensors that broadcast. In a causal model a key after its
-// query is hidden: it gets the query's own position, so that a formula need not be defined for it.
+// The positions of queries and keys as two tensors that broadcast. In a causal model, a key after
+// its query is hidden. It gets the query's own position, so the formula need not be defined for it.
 std::pair<at::Tensor, at::Tensor> all_pairs(const AttentionContext& context) {
   const at::Tensor query = context.queries.tensor().to(at::kDouble).view({1, -1, 1});
   const at::Tensor key = context.keys.tensor().to(at::kDouble).view({1, 1, -1});
   return {query, context.causal ? at::minimum(key, query) : key};
 }
 
-// 1 + x or x + 1: x; else nullptr.
+// Returns x for 1 + x or x + 1; otherwise nullptr.
 const FormulaNode* beyond_one(const FormulaNode& node) {
   if (node.operation != Op::add) return nullptr;
   for (const std::size_t side : {0, 1}) {
@@ -123,7 +123,7 @@ at::Tensor FormulaEvaluator::at_distances(const AttentionContext& context,
   return root_.uses.constant() ? kept(root_, context, context.type, make) : make();
 }
 
-// At positions of queries and keys that broadcast, in context.type.
+// The value at positions of queries and keys that broadcast, in context.type.
 at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionContext& context,
                                     const at::Tensor& query, const at::Tensor& key) const {
   Operands operands{.context = context,
@@ -135,7 +135,8 @@ at::Tensor FormulaEvaluator::valued(const FormulaNode& node, const AttentionCont
                    at::TensorOptions().dtype(context.type).device(context.device));
 }
 
-// At distances j - i, [R]: [1 or H, R] in context.type. Hidden keys are treated as in all_pairs().
+// The value at distances j - i, [R]: [1 or H, R] in context.type. Treats hidden keys as all_pairs()
+// does.
 at::Tensor FormulaEvaluator::of_distances(const FormulaNode& node, const AttentionContext& context,
                                           const at::Tensor& distances) const {
   const at::Tensor past = context.causal ? (-distances).clamp_min(0) : -distances;
@@ -187,14 +188,14 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
     return {.number = evaluate_formula(node, numbers_of(operands))};
   }
   const FormulaUses& uses = node.uses;
-  // Beside a score, a part of positions alone is computed like a bias.
+  // In a formula with a score, computes a part that uses only positions like a bias.
   if (!operands.query.defined() && uses.pairs() && !uses.score && uses.bound.empty()) {
     const at::Tensor values = spread(node, operands.context);
     return {.tensor = node.type == FormulaType::boolean ? values != 0 : values};
   }
   const bool constant_part = !operands.exact && uses.constant() && uses.bound.empty();
   if (!constant_part) return operation(node, operands);
-  // In float64, then converted to the type of the other parts.
+  // Computes in float64, then converts to the type of the other parts.
   const auto make = [&] {
     Operands exact{.context = operands.context,
                    .type = at::kDouble,
@@ -205,7 +206,7 @@ FormulaEvaluator::Value FormulaEvaluator::evaluate(const FormulaNode& node,
     const at::Tensor tensor = value.as_tensor();
     return tensor.scalar_type() == at::kBool ? tensor : tensor.to(operands.type);
   };
-  // The root is cached by at_distances() and spread().
+  // at_distances() and spread() cache the root.
   if (&node == &root_) return {.tensor = make()};
   return {.tensor = kept(node, operands.context, operands.type, make)};
 }
@@ -318,8 +319,8 @@ at::Tensor FormulaEvaluator::index(const FormulaNode& node, Operands& operands) 
   return entries;
 }
 
-// The table's entries at the index, [1 or H, Lq or 1, Lk or positions]; [1, 1 or H, Lq, Lk] if the
-// index uses a sum's variable beside a score.
+// The table's entries at the index: [1 or H, Lq or 1, Lk or positions], or [1, 1 or H, Lq, Lk] if
+// the index uses a sum's variable in a formula with a score.
 at::Tensor FormulaEvaluator::entries(const FormulaNode& node, Operands& operands) const {
   const at::Tensor table = numbers_[node.parameter].of(operands.context.layer).to(operands.type);
   const auto make = [&] { return index(node, operands); };

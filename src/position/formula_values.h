@@ -1,7 +1,7 @@
 // Evaluates a formula for all pairs of a query and a key at once, with gradients of its parameters.
 // Parts without the score and trained parameters are computed once, in float64, and cached for the
-// next call at the same positions. Parts that depend on i - j alone are evaluated for each distance
-// and then expanded to pairs. H heads, Lq queries, Lk keys.
+// next call with the same positions. Parts that depend only on i - j are evaluated for each
+// distance and then expanded to pairs. H heads, Lq queries, Lk keys.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,12 +17,12 @@
 
 namespace roformer {
 
-// The numbers of one parameter, for each layer or shared by all.
+// The numbers of one parameter, for each layer or shared by all layers.
 struct FormulaNumbers {
   std::string name;
-  std::vector<at::Tensor> layers;  // [1 or H]; a table [1 or H, size]; shared: one entry
+  std::vector<at::Tensor> layers;  // [1 or H], a table [1 or H, size]; shared: one entry
   bool table = false;
-  bool clamped = false;  // an index outside the table means its nearest entry
+  bool clamped = false;  // an index outside the table uses the nearest entry
 
   const at::Tensor& of(std::int64_t layer) const {
     return layers.size() == 1 ? layers[0] : layers[static_cast<std::size_t>(layer)];
@@ -37,26 +37,27 @@ class FormulaEvaluator {
 
   // For a formula without `score`: [1, H, Lq, Lk] in context.type.
   at::Tensor pairs(const AttentionContext& context) const;
-  // For a formula that depends on i - j alone: at the distances j - i, float64 [R] -> [H, R].
+  // For a formula that depends only on i - j: its values at the distances j - i, float64 [R] -> [H,
+  // R].
   at::Tensor at_distances(const AttentionContext& context, const at::Tensor& distances) const;
-  // For a formula with `score` [B, H, Lq, Lk]: the same shape and type.
+  // For a formula with `score` [B, H, Lq, Lk]: returns the same shape and type.
   at::Tensor scores(const AttentionContext& context, const at::Tensor& score) const;
 
  private:
-  // A number, or numbers that broadcast to [H, Lq, Lk] ([B, H, Lq, Lk] with the score).
+  // One number, or a tensor that broadcasts to [H, Lq, Lk] ([B, H, Lq, Lk] with the score).
   struct Value {
     double number = 0;
-    at::Tensor tensor;  // undefined: the number
+    at::Tensor tensor;  // undefined: use the number
 
     at::Tensor as_tensor() const;
   };
   // The inputs of an evaluation.
   struct Operands {
     const AttentionContext& context;
-    at::ScalarType type;    // of trained numbers and their functions
+    at::ScalarType type;    // of trained numbers and functions of them
     at::Tensor query, key;  // i and j, float64 on the CPU; undefined: spread() makes the values
     at::Tensor score;
-    bool exact = false;  // inside a constant part
+    bool exact = false;  // inside a constant part: compute in float64
     std::map<std::string, double> sums;
   };
   struct Kept {

@@ -1,6 +1,6 @@
 // The Forgetting Transformer (FoX, Lin 2025, arXiv:2503.02130): each token has a gate for each
-// head, and a score falls by the logarithms of all gates between the key and the query. Gates that
-// do not depend on the token make it an ALiBi. Section 19.
+// head. The score of a query and a key falls by the logarithms of all gates between them. Gates
+// that do not depend on the token turn FoX into ALiBi. Section 19.
 #include <cmath>
 
 #include "config/schemes/fox.h"
@@ -60,7 +60,7 @@ class Fox : public PositionScheme {
     const at::Tensor x = input.to(gate.weight.scalar_type());
     return (at::matmul(x, gate.weight.t()) + gate.bias).unsqueeze(-1);
   }
-  // A cache keeps the sums: nothing of the tokens before changes.
+  // A cache stores the sums, because later tokens do not change them.
   at::Tensor cached_token_inputs(const at::Tensor& added,
                                  const at::Tensor& earlier) const override {
     const at::Tensor before =
@@ -84,7 +84,7 @@ class Fox : public PositionScheme {
     at::Tensor bias;    // [H]
   };
   FoxSettings settings_;
-  std::vector<Gate> gates_;  // of the layers
+  std::vector<Gate> gates_;  // one per layer
   mutable RotaryTables tables_;
 
   bool by_token() const { return settings_.gates == ForgetGates::trained; }
@@ -93,7 +93,7 @@ class Fox : public PositionScheme {
 }  // namespace
 
 at::Tensor summed_log_gates(const at::Tensor& logits, const at::Tensor& before) {
-  // ln sigmoid, never the logarithm of a rounded sigmoid.
+  // Uses ln sigmoid directly; the logarithm of a rounded sigmoid would be inexact.
   const at::Tensor sums = at::cumsum(at::log_sigmoid(logits.to(at::kDouble)), -1);
   return before.defined() ? sums + before : sums;
 }

@@ -1,5 +1,5 @@
-// KERPLE (Chi 2022): kernels of the distance with two trained numbers for each head and layer,
-// -r1 ln(1 + r2 d) or -r1 d^r2. Section 14.
+// KERPLE (Chi 2022): kernels of the distance d, -r1 ln(1 + r2 d) or -r1 d^r2, with two trained
+// numbers for each head and layer. Section 14.
 
 #include "config/schemes/kerple.h"
 #include "position/scheme.h"
@@ -9,7 +9,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kLeast = 0.01;  // the authors' clamp before every forward pass
+constexpr double kLeast = 0.01;  // the authors clamp to this before every forward pass
 
 class Kerple : public PositionScheme {
  public:
@@ -41,7 +41,7 @@ class Kerple : public PositionScheme {
     const at::Tensor distance = on_device(distances.abs(), layer.r1.options());
     const at::Tensor r1 = layer.r1.unsqueeze(1), r2 = layer.r2.unsqueeze(1);
     if (variant_ == KerpleVariant::log) return -r1 * at::log1p(r2 * distance);
-    // 0^r2 is 0 with the slope 0, where LibTorch's power would have a logarithm of 0.
+    // 0^r2 is 0 with slope 0; LibTorch's power would take the logarithm of 0.
     const at::Tensor apart = (distance > 0).to(distance.scalar_type());
     return -r1 * at::pow(distance.clamp_min(1), r2) * apart;
   }

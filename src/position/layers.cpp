@@ -1,5 +1,5 @@
-// Different schemes in different layers: RoPE with every fourth layer without positions, say. Each
-// layer's attention only sees the scheme of that layer.
+// Different schemes in different layers, for instance RoPE with no positions in every fourth layer.
+// The attention of a layer sees only that layer's scheme.
 
 #include <memory>
 #include <optional>
@@ -68,7 +68,7 @@ class Layers : public PositionScheme {
   std::vector<const PositionScheme*> of_layer_;
 };
 
-// The check of the settings does not cover a stack with fewer layers than the model.
+// The check of the settings does not cover a stack that has fewer layers than the model.
 std::vector<SchemePart> parts_of(const SchemeInputs& in) {
   try {
     return scheme_parts(in.settings, in.shape.layers);
@@ -81,7 +81,7 @@ std::vector<SchemePart> parts_of(const SchemeInputs& in) {
 
 std::unique_ptr<PositionScheme> make_layers(const SchemeInputs& in) {
   std::vector<SchemePart> all = parts_of(in);
-  // One scheme in all layers is that scheme.
+  // If all layers have one scheme, returns that scheme itself.
   if (all.size() == 1) {
     return make_scheme(
         {.settings = all[0].position, .shape = in.shape, .parameters = in.parameters});
@@ -89,8 +89,8 @@ std::unique_ptr<PositionScheme> make_layers(const SchemeInputs& in) {
   std::vector<Layers::Part> parts;
   const auto taken = std::make_shared<std::set<std::string>>();
   for (SchemePart& part : all) {
-    // The scheme's parameters for other layers do not exist in this model. If two schemes have the
-    // same name for a parameter of the model, the later one's name tells its first layer.
+    // This model lacks the scheme's parameters for other layers. If two schemes use the same name
+    // for a parameter of the model, the name of the later one includes its first layer.
     const std::string beginning =
         "position." + part.position.scheme + "-" + std::to_string(part.layers.front()) + ".";
     const ParameterScope scope = in.parameters.renamed(

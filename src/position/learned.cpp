@@ -1,5 +1,5 @@
-// Learned absolute positions, one row of a table for each position (BERT, Devlin 2019), added to
-// the embedding. Section 2. `hierarchical` reaches length^2 positions from the same table
+// Learned absolute positions (BERT, Devlin 2019): a table with one row for each position, added to
+// the embedding. Section 2. `hierarchical` reaches length^2 positions with the same table
 // (bert4keras).
 
 #include "config/schemes/learned.h"

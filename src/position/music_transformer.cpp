@@ -1,5 +1,5 @@
-// Relative attention of the Music Transformer (Huang 2018): a trained vector of every distance, for
-// each head and layer, without clipping; the product with the table takes the place of the paper's
+// Relative attention of the Music Transformer (Huang 2018): each head of each layer has a trained
+// vector for every distance, without clipping. A product with the table replaces the paper's
 // skewing. Section 3.
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class MusicTransformer : public PositionScheme {
  public:
   explicit MusicTransformer(const SchemeInputs& in)
       : length_(in.settings.of<MusicTransformerSettings>().length), causal_(in.shape.causal) {
-    // Causal: the last row is distance 0. Else: the middle row.
+    // Causal: the last row is distance 0. Otherwise the middle row is.
     const std::int64_t rows = causal_ ? length_ : 2 * length_ - 1;
     tables_ = add_layer_parameters(
         in, {.name = "table",
@@ -37,7 +37,7 @@ class MusicTransformer : public PositionScheme {
                       ", the text has distances up to " + std::to_string(farthest),
                   "a longer table, or a shorter data.length");
     }
-    // Future keys of a causal model are hidden, so that any row will do for them.
+    // Future keys of a causal model are hidden, so any row will do for them.
     const std::int64_t greatest = causal_ ? 0 : length_ - 1;
     return add_relative_products(
         {.scores = terms.scores,

@@ -1,5 +1,5 @@
-// NEZHA (Wei 2019): Shaw's form with one fixed sinusoidal table of the clipped distance, the same
-// for keys, values and layers. Section 16, item 17. No parameters.
+// NEZHA (Wei 2019): Shaw's form with one fixed sinusoidal table of the clipped distance, which
+// keys, values and all layers share. It has no parameters. Section 16, item 17.
 #include "config/schemes/nezha.h"
 #include "config/schemes/sinusoidal.h"
 #include "position/shaw.h"

@@ -1,5 +1,5 @@
-// No positions (NoPE): only a causal mask tells positions apart (section 14). Optionally queries
-// grow with the position, as in Llama 4's layers without rotations (section 28).
+// No positions (NoPE): only a causal mask distinguishes positions (section 14). Queries may grow
+// with the position, as in Llama 4's layers without rotations (section 28).
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ class None : public PositionScheme {
  public:
   explicit None(const SchemeInputs& in) : settings_(in.settings.of<NoneSettings>()) {}
 
-  // A rotation by the angle 0: the tables only hold factors.
+  // A rotation by the angle 0, whose tables hold only factors.
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
     if (settings_.attention_scale == 0) return std::nullopt;

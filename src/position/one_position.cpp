@@ -25,7 +25,7 @@ AttentionContext OnePosition::moved(AttentionContext context) const {
 
 SchemeCapabilities OnePosition::capabilities() const {
   const SchemeCapabilities all = scheme_.capabilities();
-  // Hooks for caches and token inputs are not passed on.
+  // Does not pass on hooks for caches and token inputs.
   SchemeCapabilities capabilities{.value_term = all.value_term, .can_cache = false};
   if (plain()) return capabilities;
   capabilities.transform = all.transform;

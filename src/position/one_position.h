@@ -1,23 +1,23 @@
-// Wraps a scheme and evaluates it as if all queries and keys had the same position: all rotations
-// are equal, and biases and content-position terms are those of distance 0, so only the content
-// matters.
+// Wraps a scheme and evaluates it as if all queries and keys had the same position. All rotations
+// are then equal, and biases and content-position terms are those of distance 0, so only the
+// content matters.
 #pragma once
 
 #include "position/scheme.h"
 
 namespace roformer {
 
-// All variants leave out running sums of gates and weights that replace the softmax, because both
-// count tokens by their order. The mask stays: the context holds it.
+// Every variant leaves out running sums of gates and weights that replace the softmax, because both
+// count tokens by their order. The mask stays, because the context holds it.
 enum class WithoutPositions {
-  as_they_stand,  // positions stay
+  as_they_stand,  // positions are unchanged
   one_position,   // every position is 0
-  plain_products  // only q.k remains: for schemes that count positions by the content
+  plain_products  // only q.k remains, for schemes that count positions by the content
 };
 
 class OnePosition : public PositionScheme {
  public:
-  // `scheme` outlives it.
+  // `scheme` must outlive this object.
   OnePosition(const PositionScheme& scheme, WithoutPositions what) : scheme_(scheme), what_(what) {}
 
   SchemeCapabilities capabilities() const override;

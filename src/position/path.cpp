@@ -1,6 +1,6 @@
 // PaTH (Yang 2025, arXiv:2505.16381): the score of a query and a key multiplies the matrices of all
-// tokens between them, each the identity except along one direction that depends on the token. With
-// forget gates: PaTH-FoX. Section 22.
+// tokens between them. Each matrix is the identity except along one direction, which depends on its
+// token. With forget gates it is PaTH-FoX. Section 22.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-constexpr double kProjection = 0.02;  // standard deviation of the projections at the start
+constexpr double kProjection = 0.02;  // initial standard deviation of the projections
 
 class Path : public PositionScheme {
  public:
@@ -28,8 +28,8 @@ class Path : public PositionScheme {
             .token_inputs = true,
             .token_inputs_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
   }
-  // For each token and head: D numbers of w before the convolution, then beta and the gate before
-  // their sigmoids.
+  // For each token and head: the D numbers of w before the convolution, followed by beta and the
+  // gate before their sigmoids.
   at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const override {
     const Layer& own = layers_[static_cast<std::size_t>(layer)];
     at::Tensor x = input.to(own.beta.weight.scalar_type());
@@ -109,7 +109,7 @@ class Path : public PositionScheme {
     layers_.push_back(std::move(own));
   }
 
-  // w and beta of the queries' tokens; the keys before them are settled.
+  // w and beta of the queries' tokens. The keys before them are settled.
   HouseholderInputs products_of(const AttentionContext& context) const {
     const at::Tensor& token_inputs = context.token_inputs;
     const std::int64_t count = context.queries.count(), settled = token_inputs.size(2) - count;
@@ -119,7 +119,7 @@ class Path : public PositionScheme {
     return {.w = direction / length, .beta = 2 * at::sigmoid(beta), .settled = settled};
   }
 
-  // silu of the convolution over the token and those before it, [B, H, count, D].
+  // silu of the convolution over each token and the tokens before it, [B, H, count, D].
   at::Tensor directions(const AttentionContext& context, std::int64_t first,
                         std::int64_t count) const {
     const at::Tensor all = context.token_inputs.narrow(-1, 0, head_width_);
@@ -147,11 +147,11 @@ std::unique_ptr<PositionScheme> make_path(const SchemeInputs& inputs) {
 
 namespace {
 
-constexpr std::int64_t kTokens = 64;  // of a chunk: about a head's width
+constexpr std::int64_t kTokens = 64;  // per chunk: about a head's width
 
-// The matrices of some tokens in one: their product is I - w^T inverse diag(beta) w.
+// The combined matrices of several tokens: their product is I - w^T inverse diag(beta) w.
 struct ProductChunk {
-  std::int64_t begin = 0, end = 0;  // among all keys
+  std::int64_t begin = 0, end = 0;  // indices among all keys
   at::Tensor w, scaled;             // [B, H, c, D]: w, beta w
   at::Tensor inverse;               // of I + the strict lower triangle of beta w w^T, [B, H, c, c]
 
@@ -167,7 +167,7 @@ struct ProductChunk {
 
   at::Tensor own(const at::Tensor& key) const { return key.narrow(2, begin, end - begin); }
 
-  // The keys before the chunk and its own, as the token after the chunk sees them.
+  // The keys before and inside the chunk, as the token after the chunk sees them.
   at::Tensor carried(const at::Tensor& before, const at::Tensor& key) const {
     const at::Tensor carrier = at::matmul(inverse.transpose(-2, -1), w);
     const auto through = [&](const at::Tensor& keys, const at::Tensor& products) {
@@ -180,7 +180,7 @@ struct ProductChunk {
     return at::cat({through(before, at::matmul(before, scaled.transpose(-2, -1))), result}, 2);
   }
 
-  // Products of the chunk's queries with the keys before it and its own: [B, H, c, end].
+  // Products of the chunk's queries with the keys before and inside the chunk: [B, H, c, end].
   at::Tensor scores(const at::Tensor& query, const at::Tensor& before,
                     const at::Tensor& key) const {
     const at::Tensor mine = own(key).transpose(-2, -1);
@@ -193,7 +193,7 @@ struct ProductChunk {
   }
 };
 
-// Where chunks begin: at the settled keys' end, at the first query, and every kTokens tokens.
+// Chunks begin at the end of the settled keys, at the first query, and every kTokens tokens.
 std::vector<std::int64_t> chunk_bounds(const HouseholderInputs& in) {
   const std::int64_t keys = in.key.size(2);
   const std::int64_t first = in.query.defined() ? keys - in.query.size(2) : in.settled;

@@ -1,4 +1,4 @@
-// The positions of tokens: usually start, start + 1, ...; an explicit list for a text with gaps.
+// The positions of tokens: usually start, start + 1, ...; for a text with gaps, an explicit list.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,12 +18,12 @@ class Positions {
   std::int64_t operator[](std::int64_t index) const {
     return values_.empty() ? start_ + index : values_[static_cast<std::size_t>(index)];
   }
-  // True for start, start + 1, ...: distances then depend on the difference of the indices.
+  // True for start, start + 1, ...: a distance is then the difference of two indices.
   bool contiguous() const { return values_.empty(); }
   std::int64_t least() const;
   std::int64_t largest() const;
   at::Tensor tensor() const;  // [count] int64
-  // `count` of them from the one at index `begin` on.
+  // `count` positions, beginning with the one at index `begin`.
   Positions part(std::int64_t begin, std::int64_t count) const;
   // The positions shifted by an offset.
   Positions shifted(std::int64_t offset) const;

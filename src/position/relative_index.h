@@ -1,4 +1,4 @@
-// From pairs of positions to rows of a scheme's table: indices for tensor/relative_terms.h, buckets
+// Maps pairs of positions to rows of a scheme's table: indices for tensor/relative_terms.h, buckets
 // of distances, and products with projected rows.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// The index of every pair under `row`, a function of the signed distance key - query.
+// The index row(key - query) for every pair.
 RelativeIndex relative_index(const Positions& queries, const Positions& keys,
                              const std::function<std::int64_t(std::int64_t)>& row);
 
@@ -23,8 +23,8 @@ struct DistanceRange {
 DistanceRange distance_range(const Positions& queries, const Positions& keys);
 at::Tensor distances_of(const DistanceRange& range);  // [count] float64
 
-// A bias that is a function of the distance: values(distances [count] float64) -> [H, count], one
-// row a head, in the order of the distances key - query = least, least + 1, .. -> [1, H, Lq, Lk].
+// A bias that is a function of the distance. values(distances [count] float64) returns [H, count],
+// in the order of the distances key - query = least, least + 1, .. The result is [1, H, Lq, Lk].
 at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
                             const std::function<at::Tensor(const at::Tensor&)>& values);
 
@@ -32,25 +32,26 @@ at::Tensor bias_of_distance(const Positions& queries, const Positions& keys,
 struct DistanceBuckets {
   std::int64_t buckets = 32;
   std::int64_t max_distance = 128;
-  bool bidirectional = true;  // else future keys share bucket 0
+  bool bidirectional = true;  // false: all future keys share bucket 0
 };
-// T5's (Raffel 2020; section 5 of the specification): 0 .. buckets - 1.
+// T5's buckets (Raffel 2020; section 5 of the specification): 0 .. buckets - 1.
 std::int64_t t5_bucket(std::int64_t distance, const DistanceBuckets& buckets);
 
-// DeBERTa's (version 2; section 7): the distance query - key itself up to buckets / 2, then
-// logarithmic with its sign.
+// DeBERTa's buckets (version 2; section 7): the distance query - key itself up to buckets / 2;
+// beyond it, logarithmic with the distance's sign.
 std::int64_t deberta_bucket(std::int64_t past, std::int64_t buckets, std::int64_t max_position);
 
-// Products v . (W r) of vectors with table rows r that a layer projects. A decoding step, with one
-// vector and a row for every token of the text, computes (W^T v) . r instead of projecting the
-// whole table. The products are vectors . table: [B, H, L, D] and [H, R, D], or [B, H, L, M] and
-// [1, R, M].
+// Products v . (W r) of vectors v with table rows r that a layer projects. A decoding step has one
+// vector but a row for every token of the text, so it computes (W^T v) . r rather than projecting
+// the whole table. The products are vectors . table: [B, H, L, D] and [H, R, D], or [B, H, L, M]
+// and [1, R, M].
 struct ProjectedRows {
   at::Tensor vectors;
   at::Tensor table;
 };
 
-// vectors [B, H, L, D], rows [R, M], weight [H * D, M]: the cheaper form. Differentiable.
+// Chooses the cheaper form for vectors [B, H, L, D], rows [R, M] and weight [H * D, M].
+// Differentiable.
 ProjectedRows projected_rows(const at::Tensor& vectors, const at::Tensor& rows,
                              const at::Tensor& weight);
 

@@ -13,13 +13,13 @@ namespace roformer {
 namespace {
 
 constexpr std::int64_t kChunk = 128;                // queries whose far scores are held at a time
-constexpr std::int64_t kMostScoresOnGpu = 1 << 24;  // far ones, of several texts, held at a time
+constexpr std::int64_t kMostScoresOnGpu = 1 << 24;  // far scores of several texts, held at a time
 
-// A CPU keeps the far scores of one text in its cache. A GPU would wait for the host if each text
-// had separate operations.
+// On a CPU, the far scores of one text fit into the cache. On a GPU, separate operations for each
+// text would make the GPU wait for the host.
 std::vector<TextBlock> far_blocks(const at::Tensor& scores, const at::Tensor& far_pairs,
                                   std::int64_t most) {
-  std::vector<bool> is_far;  // whether the chunk of queries has far pairs
+  std::vector<bool> is_far;  // for each chunk of queries: whether it has far pairs
   for (const at::Tensor& rows : far_pairs.split(kChunk)) {
     is_far.push_back(rows.any().item<bool>());
   }
@@ -68,7 +68,7 @@ at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, con
 SharedRows::SharedRows(const at::Tensor& scores, const at::Tensor& shared) {
   if (!shared.defined()) return;
   std::vector<std::int64_t> sizes = scores.sizes().vec();
-  // Leading dimensions of size 1 are shared.
+  // Drops leading dimensions of size 1, which all rows share.
   at::Tensor x = shared;
   while (x.dim() > 2 && x.size(0) == 1) x = x.squeeze(0);
   sizes.erase(sizes.begin(), sizes.end() - x.dim());

@@ -1,5 +1,5 @@
-// Operations on the matrix of scores: replacing far scores by those of a second rotation of q and
-// k, and the rows that the loops of tensor/attention_kernels.h take.
+// Operations on the matrix of scores: one replaces far scores by those of a second rotation of q
+// and k; others give the loops of tensor/attention_kernels.h their rows.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,10 +16,10 @@ namespace roformer {
 // i - j of every pair, int64 [Lq, Lk], on the host.
 at::Tensor past_of_pairs(const AttentionContext& context);
 
-// scores[i, j] = query_i . key_j wherever far[i, j]. query, key [B, H, L, D]; scores [B, H, Lq, Lk]
-// change in place; far bool [Lq, Lk] on the host, so that parts without far pairs are skipped. At
-// most `most` far scores are stored at a time, but at least those of 128 queries of one text;
-// std::nullopt: a number that suits the device.
+// Sets scores[i, j] = query_i . key_j wherever far[i, j]. query, key [B, H, L, D]; scores [B, H,
+// Lq, Lk] change in place; far bool [Lq, Lk] is on the host, so that parts without far pairs are
+// skipped. Holds at most `most` far scores at a time, but at least those of 128 queries of one
+// text; std::nullopt: a number that suits the device.
 at::Tensor replace_scores(const at::Tensor& scores, const at::Tensor& query, const at::Tensor& key,
                           const at::Tensor& far_pairs,
                           std::optional<std::int64_t> most = std::nullopt);
@@ -31,11 +31,11 @@ void for_score_rows(const at::Tensor& scores, const Function& function) {
   for_rows(keys > 0 ? scores.numel() / keys : 0, keys, function);
 }
 
-// A tensor that broadcasts to scores [B, H, Lq, Lk], expanded only as far as its rows differ: row r
-// of the scores uses row r % count().
+// A tensor that broadcasts to scores [B, H, Lq, Lk], expanded only as far as its rows differ. Row r
+// of the scores uses its row r % count().
 class SharedRows {
  public:
-  // Undefined: nothing.
+  // An undefined `shared` has no rows.
   SharedRows(const at::Tensor& scores, const at::Tensor& shared);
 
   const at::Tensor& rows() const { return rows_; }  // [.., Lk] contiguous, or undefined
@@ -52,7 +52,7 @@ class VisibleRows {
   VisibleRows(const at::Tensor& scores, const at::Tensor& mask)
       : mask_(scores, mask), keys_(scores.size(-1)) {}
 
-  // Valid as long as this lives.
+  // Valid as long as this object.
   kernels::VisiblePairs pairs() const {
     const at::Tensor& rows = mask_.rows();
     return {.visible = rows.defined() ? rows.const_data_ptr<bool>() : nullptr,

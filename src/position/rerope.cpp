@@ -1,6 +1,6 @@
-// ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): rotary distances stop at a window, or grow
-// more slowly beyond it. Near scores are RoPE's; far ones come from a second rotation of the raw q
-// and k. Section 11.
+// ReRoPE and Leaky ReRoPE (Su, kexue.fm/archives/9708): beyond a window, rotary distances stop
+// growing or grow more slowly. Near scores are RoPE's; far scores come from a second rotation of
+// the raw q and k. Section 11.
 #include <cmath>
 
 #include "position/replaced_scores.h"
@@ -15,7 +15,7 @@ class Rerope : public PositionScheme {
  public:
   explicit Rerope(const SchemeInputs& in) : settings_(in.settings.of<ReropeSettings>()) {}
 
-  // A key's rotation depends on how far the query is.
+  // The rotation of a key depends on its distance from the query.
   SchemeCapabilities capabilities() const override {
     return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
   }

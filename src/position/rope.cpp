@@ -1,6 +1,6 @@
-// Rotary position embedding (RoFormer, Su 2021, eq. 12-16 and 34): pairs of features of q and k are
-// rotated by angles proportional to the position, so that scores depend on the distance. Section 9.
-// With the frequency scalings for longer texts (section 10).
+// Rotary position embedding (RoFormer, Su 2021, eq. 12-16 and 34): rotates pairs of features of q
+// and k by angles proportional to the position, so that scores depend on the distance. Section 9.
+// Frequency scalings adapt it to longer texts (section 10).
 #include "position/rope.h"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ class Rope : public PositionScheme {
            after > original_length();
   }
 
-  // The chosen scaling beside plain RoPE; if none is chosen, all of them at eight times the length.
+  // Shows the chosen scaling beside plain RoPE, or all scalings at eight times the length if none
+  // is chosen.
   std::optional<FrequencyPicture> frequency_picture(std::int64_t head_width) const override {
     const bool unscaled = settings_.scaling == RopeScaling::none;
     FrequencyPicture picture{.training_length = original_length()};
@@ -78,13 +79,13 @@ class Rope : public PositionScheme {
     };
     add("rope", RopeScaling::none);
     for (const auto& [name, scaling] : kScalings) {
-      // The lists of LongRoPE come with a model only.
+      // The lists of LongRoPE exist only for models that define them.
       if ((unscaled && scaling != RopeScaling::longrope) || settings_.scaling == scaling) {
         add(name, scaling);
       }
     }
-    // llama3 keeps the waves below its lower edge, stretches those above the upper edge and blends
-    // between them.
+    // llama3 keeps the wavelengths below its lower edge, stretches those above the upper edge and
+    // blends between the edges.
     const auto trained = static_cast<double>(original_length());
     const bool apart = settings_.low_frequency_factor != 1;
     picture.marks = {{trained, apart ? "training length" : "training length, llama3's upper edge"},

@@ -11,11 +11,11 @@ namespace roformer {
 
 struct ScaledFrequencies {
   std::vector<double> frequencies;  // [width / 2]
-  double factor = 1;                // of cosines and sines: rotated scores grow by its square
+  double factor = 1;  // multiplies cosines and sines; rotated scores grow by its square
 };
 
-// Frequencies of the rotary width under settings.scaling. `training_length` is used where
-// settings.original_length is 0; `length` is the number of positions in use (dynamic NTK).
+// The frequencies of the rotary width under settings.scaling. `training_length` replaces a
+// settings.original_length of 0; `length` is the number of positions in use (dynamic NTK).
 ScaledFrequencies scaled_frequencies(const RopeSettings& settings, std::int64_t width,
                                      std::int64_t training_length, std::int64_t length);
 

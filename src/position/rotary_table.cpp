@@ -59,8 +59,8 @@ std::int64_t bytes_of(const Rotation& rotation) {
 }  // namespace
 
 const Rotation& RotaryTables::get(const RotaryKey& key) {
-  // A batch of unequal texts needs a table for each length; a text that is generated needs a new
-  // one for every token, once.
+  // A batch of unequal texts needs one table per length. A generated text needs a new table for
+  // every token, but only once.
   constexpr std::size_t kAlwaysKept = 8, kMostKept = 1024;
   constexpr std::int64_t kKeptBytes = 64 << 20;
   for (auto entry = recent_.begin(); entry != recent_.end(); ++entry) {

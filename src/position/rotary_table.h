@@ -18,7 +18,7 @@ namespace roformer {
 // How the angles of a scheme grow with the position.
 struct RotaryAngles {
   std::vector<double> frequencies;  // [width / 2], radians per position
-  double factor = 1;                // of cosines and sines
+  double factor = 1;                // multiplies cosines and sines
   // The angle grows with stride * position + shift.
   double stride = 1;
   double shift = 0;
@@ -41,8 +41,8 @@ struct RotaryKey {
 // base^(-2i/width), i = 0 .. width/2 - 1.
 std::vector<double> rotary_frequencies(std::int64_t width, double base);
 
-// pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] by halves equals rotating x by neighbours, permuted
-// by pi.
+// pi = 0, 2, 4, .., 1, 3, 5, ..: rotating x[pi] by halves gives the result of rotating x by
+// neighbours, permuted by pi.
 std::vector<std::int64_t> half_permutation(std::int64_t width);
 
 Rotation make_rotation(const RotaryKey& key);

@@ -1,5 +1,5 @@
-// Sandwich (Chi 2023): the inner products of sinusoidal embeddings as a bias, for each head with
-// its own coefficient H / (8h). Section 14. No parameters.
+// Sandwich (Chi 2023): the inner products of sinusoidal embeddings are the bias; head h multiplies
+// them by H / (8h). It has no parameters. Section 14.
 #include <utility>
 #include <vector>
 

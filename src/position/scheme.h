@@ -1,8 +1,8 @@
-// The interface of a positional scheme. A scheme is one class in one file that overrides the hooks
-// it needs: a new rotary scheme needs `rotation` alone (see rope.cpp). Attention calls these hooks
-// and never asks for a scheme's name. Shapes: B batch, L length, Lq queries, Lk keys, M width, H
-// heads, D head width. Masks are true where a key is visible. tests/position/golden specifies every
-// scheme.
+// The interface of a positional scheme. A scheme is one class in one file and overrides only the
+// hooks that it needs: a new rotary scheme needs only `rotation` (see rope.cpp). Attention calls
+// these hooks and never asks for a scheme's name. Shapes: B batch, L length, Lq queries, Lk keys, M
+// width, H heads, D head width. Masks are true where a key is visible. tests/position/golden
+// specifies every scheme.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,7 +26,7 @@ namespace roformer {
 struct ModelShape {
   std::int64_t layers = 0;
   std::int64_t width = 0;            // M
-  std::int64_t embedding_width = 0;  // E, of what is added to the tokens; 0: M
+  std::int64_t embedding_width = 0;  // E, the width of the token embeddings; 0: M
   std::int64_t heads = 0;            // H
   std::int64_t head_width = 0;       // D
   bool causal = false;
@@ -57,20 +57,21 @@ struct AttentionContext {
   // cached_token_inputs() of all keys, [B, H, Lk, F]; the queries are the last Lq of them. Only for
   // schemes with token inputs.
   at::Tensor token_inputs;
-  // In a stack: the scheme's shared_parameters() for this layer; empty: use them directly.
+  // Inside a stack: the scheme's shared_parameters() for this layer. Empty: use the scheme's
+  // directly.
   std::vector<at::Tensor> shared;
   // The drawn positions of all keys, float64 [B or 1, Lk]; the queries are the last Lq of them.
-  // Undefined: none were drawn, `keys` holds.
+  // Undefined: none were drawn, so `keys` applies.
   at::Tensor drawn_positions;
 };
 
 // The positions of the keys, or of the queries: float64 [B or 1, L] on the host.
 at::Tensor key_positions(const AttentionContext& context);
 at::Tensor query_positions(const AttentionContext& context);
-// The same call with the queries as the only keys: rotating them then needs no table of all keys.
+// The same call with only the queries as keys, so that rotating them needs no table of all keys.
 AttentionContext at_own_positions(const AttentionContext& context);
 
-// The shared parameter number `index` as this layer must use it; `own` outside a stack.
+// The shared parameter number `index` in the form that this layer must use; outside a stack, `own`.
 inline const at::Tensor& shared_parameter(const AttentionContext& context, std::size_t index,
                                           const at::Tensor& own) {
   return context.shared.empty() ? own : context.shared.at(index);
@@ -96,31 +97,33 @@ struct AttentionWeights {
 struct DrawInputs {
   std::span<const std::int64_t> lengths;  // number of tokens of each sequence
   bool training = false;
-  std::uint64_t key = 0;      // random numbers are functions of this key of the batch
+  std::uint64_t key = 0;      // random numbers are functions of this key, which the batch gives
   at::Tensor earlier;         // decoding: the positions of the tokens before, [1, L']
   std::int64_t expected = 0;  // decoding: the longest the text may become, in tokens; 0: unknown
 };
 
 enum class TokenSide { query, key };
 
-// What a key-value cache holds.
+// The keys that a key-value cache stores.
 enum class CachedKeys { rotated, unrotated };
 
-// Whether scores() does nothing, changes q.k, or computes all scores itself (q.k is then not
+// Whether scores() does nothing, changes q.k, or computes all scores itself (then q.k is not
 // computed).
 enum class ContentScores { none, changed, own };
 
-// The dependences of a bias that all sequences of a batch share. It is computed once for the batch.
+// The dependences of a bias that all sequences of a batch share and that is computed once per
+// batch.
 struct BiasDependence {
   bool on_layer = false;   // false: all layers share one bias
   bool on_length = false;  // on the number of keys
-  // Only on the distance key - query: bias_at() gives it by distance, bias() expands that, and
-  // tiled attention never stores it for all pairs.
+  // Whether it depends only on the distance key - query. bias_at() then gives the bias by distance,
+  // bias() expands it, and tiled attention never stores it for all pairs.
   bool on_distance_alone = false;
 };
 
-// Which hooks a scheme implements. Attention chooses its kernel from this before it computes
-// anything, and calls a hook with a field here only where the field is set. Constant for a scheme.
+// The hooks that a scheme implements. Attention chooses its kernel by these fields before it
+// computes anything. It calls a hook with a field here only if the field is set. The value never
+// changes for a scheme.
 struct SchemeCapabilities {
   bool transform = false;  // transformed() replaces rotation()
   std::optional<BiasDependence> bias;
@@ -131,14 +134,14 @@ struct SchemeCapabilities {
   bool weights = false;       // weights() replaces the softmax
   bool value_term = false;
   bool token_inputs = false;
-  // cached_token_inputs() of a token reads so many tokens before it; a cache keeps them even where
-  // attention no longer sees them.
+  // cached_token_inputs() of one token reads this many tokens before it. A cache keeps them even
+  // after attention no longer sees them.
   std::int64_t token_inputs_before = 0;
   bool draws_positions = false;
   // False if a token's result depends on how many tokens follow it, even unseen ones: such results
-  // cannot be cached. dynamic_ntk, whose angles change with the length, is cached all the same with
-  // unrotated keys: earlier results keep the angles they were computed with, so re-reading a text
-  // can give other logits than generating it did.
+  // cannot be cached. dynamic_ntk is cached although its angles change with the length. Its cache
+  // keeps unrotated keys, and earlier results keep the angles that they were computed with, so
+  // reading a text again can give other logits than generating it did.
   bool can_cache = true;
   CachedKeys cached_keys = CachedKeys::rotated;
 
@@ -150,18 +153,18 @@ struct SchemeCapabilities {
   }
 };
 
-// What a picture shows of a scheme that rotates pairs of features by fixed frequencies.
+// The contents of a picture of a scheme that rotates pairs of features by fixed frequencies.
 struct FrequencyPicture {
   struct Variant {  // the scheme as configured, or with another scaling
     std::string name;
-    std::vector<double> frequencies;  // radians a token, one for each pair
+    std::vector<double> frequencies;  // radians per token, one for each pair
   };
   struct Mark {
     double wavelength = 0;  // tokens
     std::string label;
   };
   std::vector<Variant> variants;
-  std::vector<Mark> marks;  // worth a line
+  std::vector<Mark> marks;  // wavelengths to mark with a line
   std::int64_t training_length = 0;
 };
 
@@ -191,9 +194,9 @@ class PositionScheme {
                                                std::int64_t width) const {
     return std::nullopt;
   }
-  // Replaces rotation() where one table of angles is not enough: tables for each head or sequence,
-  // or factors off the unit circle. x [B, H, L, D]: queries at context.queries, or keys at
-  // context.keys.
+  // Replaces rotation() where one table of angles is not enough: separate tables for heads or
+  // sequences, or factors off the unit circle. x [B, H, L, D] holds the queries at context.queries
+  // or the keys at context.keys.
   virtual at::Tensor transformed(const AttentionContext& context, const at::Tensor& x,
                                  TokenSide side) const {
     return x;
@@ -201,16 +204,16 @@ class PositionScheme {
 
   // --- Biases the scores ---
 
-  // Independent of the content, added after scaling: [1, H, Lq, Lk], or [B or 1, H, Lq, Lk] where
-  // it depends on drawn positions.
+  // A bias that does not depend on the content, added after scaling: [1, H, Lq, Lk], or [B or 1, H,
+  // Lq, Lk] if it depends on drawn positions.
   virtual at::Tensor bias(const AttentionContext& context) const;
   // The bias by distance key - query, for every distance that occurs in the context, in order:
   // float64 [R] -> [1 or H, R] in the context's type.
   virtual at::Tensor bias_at(const AttentionContext& context, const at::Tensor& distances) const {
     return {};
   }
-  // c for each key, float64 [B, H, Lk]; query i adds c_i - c_j to its score of key j. The matrix of
-  // differences is only built where other terms need one.
+  // A sum c for each key, float64 [B, H, Lk]; query i adds c_i - c_j to its score of key j. The
+  // matrix of differences is built only if other terms need one.
   virtual at::Tensor running_sums(const AttentionContext& context) const { return {}; }
   // The factor of the content scores q.k: 1/sqrt(D) by default.
   virtual double score_scale(std::int64_t head_width) const;
@@ -223,17 +226,17 @@ class PositionScheme {
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
   }
-  // Parameters shared by all layers that scores() reads several times in a layer (once for each
-  // length in a batch, say). Their gradients are summed layer by layer, in a fixed order even where
-  // layers are recomputed.
+  // Parameters that all layers share and that scores() reads several times per layer (for instance,
+  // once for each length in a batch). Their gradients are summed layer by layer in a fixed order,
+  // even if layers are recomputed.
   virtual std::vector<at::Tensor> shared_parameters() const { return {}; }
   // Updates the keys of earlier tokens, [B, H, Lk, D], from their state for the context's queries
-  // to their state for the token after those queries. Keys before the queries have already been
-  // updated, here and in scores().
+  // to their state for the token after those queries. Earlier calls and scores() have already
+  // updated the keys before the queries.
   virtual at::Tensor changed_keys(const AttentionContext& context, const at::Tensor& key) const {
     return key;
   }
-  // Added to the output, computed from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
+  // A term of the output, computed from the probabilities [B, H, Lq, Lk]: [B, H, Lq, D].
   virtual at::Tensor value_term(const AttentionContext& context,
                                 const at::Tensor& probabilities) const {
     return {};
@@ -246,8 +249,8 @@ class PositionScheme {
                                    const at::Tensor& scores) const {
     return {};
   }
-  // What the remainders [B, H, Lq] of the weights add to the output: [B, H, Lq, D]; undefined:
-  // nothing. value [B, H, Lk, D].
+  // A term of the output, computed from the remainders [B, H, Lq] of the weights: [B, H, Lq, D];
+  // undefined: nothing. value [B, H, Lk, D].
   virtual at::Tensor remainder_term(const AttentionContext& context, const at::Tensor& remainder,
                                     const at::Tensor& value) const {
     return {};
@@ -261,7 +264,7 @@ class PositionScheme {
 
   // --- Reads the layer's input (gates, for instance) ---
 
-  // Token by token, [T, M] -> [T, H, F].
+  // Computed for each token separately, [T, M] -> [T, H, F].
   virtual at::Tensor token_inputs(std::int64_t layer, const at::Tensor& input) const { return {}; }
   // Returns what a cache stores for new tokens: `added` are their token_inputs(), `earlier` what it
   // stored before; both [B, H, L, F]. `earlier` is undefined at the beginning of a text.
@@ -271,14 +274,15 @@ class PositionScheme {
 
   // --- Draws positions (a random subset of a longer range, for instance) ---
 
-  // float64 [S or 1, L] for the longest of the S sequences or, while decoding, for the new tokens.
+  // float64 [S or 1, L]. L is the length of the longest of the S sequences or, in decoding, the
+  // number of new tokens.
   virtual at::Tensor draw_positions(const DrawInputs& inputs) const { return {}; }
   // embedding() at drawn positions, [S or 1, L] -> [S or 1, L, M].
   virtual at::Tensor embedding_at(const at::Tensor& positions) const { return {}; }
 
   // --- Differs between layers, or with the length of the text ---
 
-  // The scheme of one layer. Where layers differ, the stack's scheme itself only draws positions.
+  // The scheme of one layer. If layers differ, the stack's own scheme only draws positions.
   virtual const PositionScheme& of_layer(std::int64_t layer) const { return *this; }
   // True if a text that grows from `before` to `after` tokens must be read again (longrope switches
   // its frequencies there). A language model then rebuilds its cache; a translator keeps it.
@@ -287,7 +291,7 @@ class PositionScheme {
   }
 };
 
-// The inputs of every scheme's constructor. Its parameters are named "position.*" and
+// The inputs of every scheme's constructor. The scheme names its parameters "position.*" and
 // "layers.N.attention.position.*".
 struct SchemeInputs {
   const PositionSettings& settings;
@@ -300,15 +304,15 @@ std::unique_ptr<PositionScheme> make_scheme(const SchemeInputs& inputs);
 
 // "layers.3.attention.position.NAME"
 std::string layer_parameter(std::int64_t layer, const std::string& name);
-// Adds a parameter of one layer; spec.name is NAME.
+// Adds a parameter to one layer; spec.name is NAME.
 at::Tensor add_layer_parameter(const SchemeInputs& in, std::int64_t layer, ParameterSpec spec);
-// One for each layer.
+// Adds one parameter to each layer.
 std::vector<at::Tensor> add_layer_parameters(const SchemeInputs& in, const ParameterSpec& spec);
 
 using SchemeFactory = std::unique_ptr<PositionScheme> (*)(const SchemeInputs&);
 
-// Adds a scheme from outside, such as a test's, whose definition is registered with
-// config/schemes/definition.h. The name must be new.
+// Adds an external scheme, for instance in a test. config/schemes/definition.h registers its
+// definition. The name must be new.
 void register_scheme(const std::string& name, SchemeFactory factory);
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
-// SelfExtend (Jin 2024, arXiv:2401.01325): beyond a window, rotary distances are counted in groups
-// of tokens, so that a text several times longer than in training stays within the trained
-// distances. For models that were trained with rope. Section 25.
+// SelfExtend (Jin 2024, arXiv:2401.01325): beyond a window, rotary distances count groups of
+// tokens, so that a text several times longer than in training stays within the trained distances.
+// For models trained with rope. Section 25.
 #include <vector>
 
 #include "position/replaced_scores.h"
@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-// W - W/G: the shift of far queries that makes distances continue from the window.
+// W - W/G: the shift of queries for far keys, so that distances continue from the window.
 double group_shift(const SelfExtendSettings& settings) {
   const std::int64_t whole = settings.window / settings.group;
   const double share =
@@ -25,7 +25,7 @@ class SelfExtend : public PositionScheme {
  public:
   explicit SelfExtend(const SchemeInputs& in) : settings_(in.settings.of<SelfExtendSettings>()) {}
 
-  // A key's rotation depends on how far the query is.
+  // The rotation of a key depends on its distance from the query.
   SchemeCapabilities capabilities() const override {
     return {.scores = ContentScores::changed, .cached_keys = CachedKeys::unrotated};
   }

@@ -1,5 +1,5 @@
-// Relative position representations (Shaw 2018): trained vectors of the clipped distance, shared by
-// the heads, each layer's own. Section 3.
+// Relative position representations (Shaw 2018): each layer has trained vectors of the clipped
+// distance, which its heads share. Section 3.
 #include "position/shaw.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ class RelativeVectors : public PositionScheme {
  public:
   struct Tables {
     at::Tensor key;    // [left + right + 1, D]
-    at::Tensor value;  // the same; undefined: keys only
+    at::Tensor value;  // the same shape; undefined: keys only
   };
 
   SchemeCapabilities capabilities() const override {
@@ -27,7 +27,7 @@ class RelativeVectors : public PositionScheme {
 
  protected:
   RelativeVectors(std::int64_t left, std::int64_t right) : left_(left), right_(right) {}
-  std::vector<Tables> tables_;  // one a layer
+  std::vector<Tables> tables_;  // one per layer
 
  private:
   std::int64_t left_, right_;

@@ -1,5 +1,5 @@
 // Sinusoidal absolute positions, added to the embedding (Vaswani 2017, section 3.5; RoFormer eq.
-// 4). Section 1. No parameters.
+// 4). They have no parameters. Section 1.
 #include "position/sinusoidal.h"
 
 #include <algorithm>

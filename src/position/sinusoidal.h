@@ -13,7 +13,7 @@ namespace roformer {
 // (concat with exponent t / (width/2 - 1)). The width is even.
 at::Tensor sinusoid_table(const Positions& positions, std::int64_t width, double base,
                           SinusoidalLayout layout);
-// The same at any positions [.., L] -> [.., L, width].
+// The same function at any positions [.., L] -> [.., L, width].
 at::Tensor sinusoids_at(const at::Tensor& positions, std::int64_t width, double base,
                         SinusoidalLayout layout);
 

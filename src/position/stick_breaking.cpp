@@ -1,5 +1,6 @@
-// Stick-breaking attention (Tan 2025, arXiv:2410.17980): from the nearest key on, each takes a
-// share of what is left, so that nearness needs no other position and no softmax. Section 23.
+// Stick-breaking attention (Tan 2025, arXiv:2410.17980): beginning with the nearest key, each key
+// takes a share of what the nearer ones left. It needs neither a softmax nor other positions.
+// Section 23.
 #include <vector>
 
 #include "base/error.h"
@@ -14,11 +15,11 @@
 namespace roformer {
 namespace {
 
-// From LibTorch's operations, for devices without the loops.
+// Composed of LibTorch's operations, for devices without our loops.
 AttentionWeights composed_sticks(const at::Tensor& scores, const at::Tensor& mask) {
   at::Tensor taken = -at::log_sigmoid(-scores);
   if (mask.defined()) taken = taken.masked_fill(mask.logical_not(), 0);
-  const at::Tensor later = taken.flip(-1).cumsum(-1).flip(-1);  // with the key's own
+  const at::Tensor later = taken.flip(-1).cumsum(-1).flip(-1);  // includes the key's own
   at::Tensor weights = (scores - later).exp();
   if (mask.defined()) {
     weights = (scores - later)
@@ -104,7 +105,7 @@ class StickBreaking : public PositionScheme {
 
  private:
   StickBreakingSettings settings_;
-  std::vector<at::Tensor> biases_;  // [H, D] of the layers
+  std::vector<at::Tensor> biases_;  // [H, D], one per layer
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // StreamingLLM (Xiao 2024, arXiv:2309.17453) and LM-Infinite (Han 2024, arXiv:2308.16137): a token
-// sees the first few tokens and the last ones. It counts its distance to the first as if those
-// between did not exist, or as the window's size. For models that were trained with rope or alibi.
-// Section 26.
+// sees the first few tokens of the text and the most recent ones. StreamingLLM counts the distance
+// to the first tokens as if those between did not exist; LM-Infinite uses the window's size. For
+// models trained with rope or alibi. Section 26.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ class Streaming : public PositionScheme {
       : settings_(in.settings.of<StreamingSettings>()), slopes_(alibi_slopes(in.shape.heads)) {}
 
   SchemeCapabilities capabilities() const override {
-    // A key's rotation depends on how far the query is.
+    // The rotation of a key depends on its distance from the query.
     SchemeCapabilities capabilities{.cached_keys = CachedKeys::unrotated};
     if (settings_.form == StreamingForm::alibi)
       capabilities.bias = BiasDependence();
@@ -77,12 +77,12 @@ class Streaming : public PositionScheme {
 
   bool clipped() const { return settings_.distance == StreamingDistance::clipped; }
 
-  // The position of a query for the first tokens: after all keys that it sees.
+  // The position that queries use for the first tokens: after all visible keys.
   std::int64_t slot_of_last() const {
     return clipped() ? settings_.recent : settings_.sinks + settings_.recent - 1;
   }
 
-  // Pairs whose distance is another than i - j, whether they are visible or not.
+  // The pairs whose distance differs from i - j, whether they are visible or not.
   at::Tensor evicted(const AttentionContext& context) const {
     const at::Tensor far = past_of_pairs(context) >= settings_.recent;
     if (clipped()) return far;

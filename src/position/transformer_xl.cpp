@@ -59,7 +59,7 @@ class TransformerXl : public PositionScheme {
     const at::Tensor u = (own_u * terms.scale).unsqueeze(1).to(type);  // [H, 1, D]
     const at::Tensor scores =
         terms.scores.add_(at::matmul(u, terms.key.transpose(-2, -1).to(type)));
-    // A causal model hides the future: its rows end at distance 0.
+    // A causal model hides the future, so its rows end at distance 0.
     DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t greatest =
         context.causal ? std::max<std::int64_t>(range.least, 0) : range.least + range.count - 1;
@@ -88,7 +88,7 @@ class TransformerXl : public PositionScheme {
   mutable DistanceRange made_;
 
   // R_{i-j} for the distances j - i of a range, [count, M], cached across layers and steps.
-  // Decoding needs one more for each token, so the cache doubles.
+  // Decoding needs one more row per token, so the cache doubles when it grows.
   at::Tensor distance_rows(const DistanceRange& range, const at::TensorOptions& options) const {
     std::int64_t least = made_.least, end = made_.least + made_.count;
     if (made_.count == 0) least = end = range.least;

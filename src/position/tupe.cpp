@@ -1,5 +1,5 @@
-// TUPE (Ke 2021): the correlation of positions is a separate bias, from projections of a trained
-// table that all layers share; [CLS], at position 0, is untied from positions. Section 6.
+// TUPE (Ke 2021): the correlation of positions is a separate bias, computed by projections of a
+// trained table that all layers share. [CLS], at position 0, is untied from positions. Section 6.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// xPos (Sun 2022): rotary positions whose pairs also decay with the distance, growing in q and
-// shrinking in k; beyond the training length, at inference, a query sees its own block and the one
-// before (block-causal attention). Causal only. Section 11.
+// xPos (Sun 2022): rotary positions whose pairs also decay with the distance: they grow in q and
+// shrink in k. At inference beyond the training length, a query sees its own block and the previous
+// one (block-causal attention). Causal only. Section 11.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ class Xpos : public PositionScheme {
 
   std::optional<RotationPair> rotation(const AttentionContext& context,
                                        std::int64_t width) const override {
-    // The centre halves the range of the exponents; it is fixed, so that keys can be cached.
+    // Centring halves the range of the exponents. The centre is fixed, so keys can be cached.
     const RotaryAngles growing{
         .frequencies = rotary_frequencies(width, settings_.base),
         .shift = settings_.centered ? -static_cast<double>(training_length_ / 2) : 0,
@@ -33,7 +33,7 @@ class Xpos : public PositionScheme {
 
   at::Tensor mask(const AttentionContext& context) const override {
     const std::int64_t longest = std::max(context.queries.largest(), context.keys.largest()) + 1;
-    const std::int64_t block = (training_length_ + 1) / 2;  // no third block within it
+    const std::int64_t block = (training_length_ + 1) / 2;  // training spans at most two blocks
     if (!settings_.block_causal || context.training || longest <= training_length_ || block == 0) {
       return {};
     }

@@ -1,5 +1,5 @@
-// Whether a model of some settings can be exported, before it is trained: asked of the same checks
-// that an export makes.
+// Tells before a training whether its model can be exported. It makes the same checks as the
+// export.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 namespace roformer {
 
 struct ExportProspect {
-  std::string architecture;  // "RoFormerForMaskedLM"; empty where there is none
-  std::string problem;       // why there is none, in words
+  std::string architecture;  // "RoFormerForMaskedLM"; empty: no export is possible
+  std::string problem;       // why no export is possible; empty: it is
 };
 ExportProspect export_prospect(const Settings& settings);
 
-// "exports as RoFormerForMaskedLM", "cannot be exported: ...". Empty for probes, of which nobody
-// wants a folder.
+// "exports as RoFormerForMaskedLM", "cannot be exported: ...". Empty for probes: nobody exports
+// them.
 std::string export_line(const Settings& settings);
 
 }  // namespace roformer

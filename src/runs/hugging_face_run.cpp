@@ -35,7 +35,7 @@ bool is_set(const std::vector<Override>& overrides, const char* key) {
                      [&](const Override& override) { return override.key == key; });
 }
 
-// Appends what differs from the defaults as keys.
+// Appends the settings that differ from their defaults as keys.
 void append_keys(const Settings& settings, bool with_glue, std::vector<Override>& keys) {
   for (const std::string& name : diff(Settings{}, settings)) {
     if (name == "task" || (name.starts_with("glue.") && !with_glue)) continue;
@@ -47,7 +47,7 @@ std::int64_t outputs_of(const GlueTaskFacts& facts) {
   return facts.is_regression() ? 1 : std::ssize(facts.labels);
 }
 
-// The classifiers of this program are those of GLUE's tasks.
+// Refuses a classifier whose task is not one of GLUE's; this program has no others.
 void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder) {
   std::int64_t most = 0;
   for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
@@ -71,7 +71,7 @@ void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder
                   folder.string()));
 }
 
-// An encoder's; the user says a classifier's task where the folder does not.
+// The settings for an encoder. The user names a classifier's task where the folder does not.
 Settings encoder_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
                           const fs::path& folder) {
   const bool classifier = model.has_classification_head();
@@ -97,7 +97,7 @@ Settings encoder_settings(const PretrainedModel& model, const std::vector<Overri
   return default_settings(keys);
 }
 
-// Puts the head's rows into the order of the task's labels, and keeps the folder's names of them.
+// Puts the rows of the head into the order of the task's labels and keeps the folder's class names.
 void fit_classes(const fs::path& folder, Settings& settings, PretrainedModel& model) {
   const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
   const std::int64_t wanted = outputs_of(facts);
@@ -130,8 +130,8 @@ void fit_classes(const fs::path& folder, Settings& settings, PretrainedModel& mo
   }
 }
 
-// Makes of the folder's weights what a run of task mlm holds: the encoder and a language head, new
-// where the folder has none.
+// Turns the folder's weights into those of a run of task mlm: the encoder and a language head. The
+// head is new where the folder has none.
 void fit_language_model(const Settings& settings, PretrainedModel& model) {
   if (model.tensors.contains("pooler.weight")) {
     model.tensors.erase("pooler.weight");
@@ -151,7 +151,7 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
-// The folder's settings as keys, with the user's after them, so that one check sees both.
+// The folder's settings as keys, followed by the user's, so that one check sees both.
 Settings with_overrides(const PretrainedModel& model, const std::vector<Override>& overrides) {
   std::vector<Override> keys = {{"task", to_word(model.settings.task)}};
   append_keys(model.settings, /*with_glue=*/false, keys);
@@ -159,8 +159,8 @@ Settings with_overrides(const PretrainedModel& model, const std::vector<Override
   return default_settings(keys);
 }
 
-// An encoder becomes a classifier, or a masked language model with the folder's head or a new one.
-// Returns the head in words.
+// Turns an encoder into a classifier or into a masked language model, with the folder's head or
+// with a new one. Returns a description of the head.
 std::string fit_head(const fs::path& folder, Settings& settings, PretrainedModel& model) {
   if (model.has_classification_head()) {
     fit_classes(folder, settings, model);

@@ -1,4 +1,5 @@
-// Runs from and to folders of Hugging Face's: `roformer import` and `roformer export`.
+// Makes runs from Hugging Face folders (`roformer import`) and such folders from runs (`roformer
+// export`).
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace roformer {
 struct ImportedRun {
   std::filesystem::path path;
   std::string model;               // "RoFormer with a masked language head"
-  std::int64_t parameters = 0;     // numbers
+  std::int64_t parameters = 0;     // how many numbers
   std::vector<std::string> notes;  // one sentence each
 };
 
-// Makes runs/NAME from the folder with one checkpoint, at step 0: task mlm for an encoder or a
-// masked language model, causal_lm for Llama, Qwen and GPT-NeoX, glue for a classifier, translation
-// for a MarianMTModel. Among the overrides are `run`, and for a classifier glue.task where the
-// folder does not name it. A classifier whose classes have the task's names in another order is put
-// into the task's. Throws Error as read_hugging_face_folder and RunDirectory do, and usage for keys
-// that do not go with the folder; nothing is written then.
+// Makes runs/NAME from the folder, with one checkpoint at step 0. The task is mlm for an encoder or
+// a masked language model, causal_lm for Llama, Qwen and GPT-NeoX, glue for a classifier, and
+// translation for a MarianMTModel. The overrides include `run`, and glue.task for a classifier
+// whose folder does not name its task. If the folder lists the classes in another order than the
+// task, the import reorders them. Throws Error as read_hugging_face_folder and RunDirectory do, and
+// usage for keys that do not fit the folder; it then writes nothing.
 ImportedRun import_run(const std::filesystem::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing);
 
@@ -34,9 +35,10 @@ struct ExportedRun {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// Writes the checkpoint of a run (`which` as find_checkpoint takes it) into a new folder, with
-// these of its weights; none: the run's training.weights. Throws Error as find_checkpoint,
-// weights_file, write_hugging_face_folder, write_causal_folder and write_marian_folder do.
+// Writes the checkpoint of a run into a new folder. `which` selects the checkpoint as in
+// find_checkpoint. `weights` selects the exported weights; none: the run's training.weights. Throws
+// Error as find_checkpoint, weights_file, write_hugging_face_folder, write_causal_folder and
+// write_marian_folder do.
 ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                        const std::filesystem::path& folder,
                        std::optional<WeightsKind> weights = std::nullopt);

@@ -10,14 +10,16 @@ namespace roformer {
 
 MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters, double tokens,
                                const ComputePlan& plan, std::int64_t processes) {
-  // fp32 each: weight, gradient, two moments, the weights' average, the sum of a part's gradients.
+  // Each of these is fp32: weight, gradient, two moments, averaged weight, summed gradient of a
+  // part.
   const double part = 1 / static_cast<double>(processes);
   const double of_parts = settings.training.shard_optimizer ? part : 1;
   const double numbers_of_state =
       2 + (settings.training.ema > 0 ? 3 : 2) * of_parts +
       (settings.training.reduce == GradientReduction::deterministic ? part : 0);
-  // For a token in a layer: queries, keys, values, the outputs of attention and both projections,
-  // two sums and two norms (kOfWidth); before and after the activation (of_feed_forward).
+  // One token in one layer keeps queries, keys, values, the outputs of attention and of both
+  // projections, two sums and two norms (kOfWidth), and its values before and after the activation
+  // (of_feed_forward).
   constexpr double kOfWidth = 11;
   const ModelSettings& model = settings.model;
   const double of_feed_forward = is_gated(model.activation) ? 3 : 2;
@@ -25,9 +27,10 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
   const double of_layer = kOfWidth * static_cast<double>(model.width) +
                           of_feed_forward * static_cast<double>(model.feed_forward);
   const auto layers = static_cast<double>(model.layers), width = static_cast<double>(model.width);
-  // A recomputed layer keeps its input only; one layer at a time keeps everything.
+  // A recomputed layer keeps only its input. The backward pass then holds one whole layer at a
+  // time.
   const double kept_of_layer = model.norm == NormPlacement::pre ? 2 * width : width;
-  constexpr double kOfAttention = 6;  // the widths among kOfWidth that belong to attention
+  constexpr double kOfAttention = 6;  // the part of kOfWidth that belongs to attention
   double of_token = layers * of_layer;
   if (settings.training.recompute == Recomputation::layer) {
     of_token = layers * kept_of_layer + of_layer;

@@ -39,7 +39,7 @@ namespace {
 
 constexpr const char* kTokens = "embedding.tokens.weight";
 
-// Keys of model.* that say how a run trains and not what the model is.
+// Keys of model.* that say how a run trains rather than what the model is.
 constexpr std::array kOwn = {"model.from", "model.from_weights", "model.freeze_embeddings",
                              "model.freeze_layers"};
 
@@ -47,7 +47,7 @@ bool is_own(const std::string& key) {
   return std::find(kOwn.begin(), kOwn.end(), key) != kOwn.end();
 }
 
-// What else a translator is made of.
+// Keys outside model.* that describe the model of a translator.
 constexpr std::array kOfTranslator = {"translation.decoder_layers", "translation.tie_embeddings",
                                       "translation.tie_output",     "translation.output_bias",
                                       "position.decoder",           "position.cross"};
@@ -56,7 +56,7 @@ bool describes_model(const Key& key, const Settings& settings) {
   if (std::find(kOfTranslator.begin(), kOfTranslator.end(), key.name) != kOfTranslator.end()) {
     return task_facts(settings.task).has_decoder;
   }
-  // The head's keys are the defaults where the source has no such head.
+  // A source without such a head leaves the head's keys at their defaults.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
       key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
       key.name == "matching.pooling") {
@@ -66,7 +66,8 @@ bool describes_model(const Key& key, const Settings& settings) {
   return is_of_model(key.name);
 }
 
-// What `from` points to; a folder that is neither is refused.
+// Whether `from` is a Hugging Face folder rather than a run or a checkpoint. Throws Error for any
+// other folder.
 bool is_hugging_face_source(const fs::path& from) {
   std::error_code error;
   if (fs::exists(from / "state.json", error) || is_run(from)) return false;
@@ -87,11 +88,11 @@ bool is_hugging_face_source(const fs::path& from) {
       "config.json and model.safetensors");
 }
 
-// `weights` are the checkpoint's, of which only the list is looked at.
+// `weights` belong to the checkpoint; only the list of tensors is read.
 Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weights) {
   Settings settings = load_settings(checkpoint / "config.yaml");
   require_parameters(settings, stored_vocabularies(settings, checkpoint), weights);
-  // A translator's vocabularies are those of its data.
+  // A translator takes its vocabularies from its data.
   if (!task_facts(settings.task).has_decoder) {
     if (!weights.contains(kTokens)) {
       throw_failure(checkpoint.string(), fmt::format("has no \"{}\"", kTokens));
@@ -107,7 +108,7 @@ Settings hugging_face_settings(Settings settings) {
   return settings;
 }
 
-// Those that the run says are used.
+// The file of the weights that training.weights of the run selects.
 fs::path stored_weights(const fs::path& checkpoint) {
   return weights_file(checkpoint, load_settings(checkpoint / "config.yaml").training.weights);
 }
@@ -142,8 +143,8 @@ ModelSource open_hugging_face_source(const fs::path& from) {
           .labels = std::move(model.labels)};
 }
 
-// Without reading any weight. That there are some in a format that is read here is found out all
-// the same, so that no study begins that cannot start a run.
+// Reads no weights, but checks that the folder has some in a supported format. Otherwise a study
+// could begin although none of its runs can start.
 Settings source_settings(const fs::path& from) {
   if (!is_hugging_face_source(from)) {
     const fs::path checkpoint = find_checkpoint(from);
@@ -157,23 +158,23 @@ bool is_head(const std::string& name) {
          name.starts_with("head.");
 }
 
-// How the source's classifier becomes the run's.
+// How the run takes over the classes of its source's classifier.
 struct TakenClasses {
-  bool same_task = false;           // else it answers another question
-  std::vector<std::int64_t> order;  // of the rows; empty: as they are
+  bool same_task = false;           // false: the source answers another question
+  std::vector<std::int64_t> order;  // new order of the rows; empty: unchanged
 };
 
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
   if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
   const auto order = class_order(source.labels, glue_task_facts(settings.glue.task));
-  // A folder that names neither its task nor its classes is taken at the user's word.
+  // If the folder names neither its task nor its classes, the user's word decides.
   const bool same = source.classified.empty() ? !order.empty() || are_unnamed(source.labels)
                                               : source.classified == to_word(settings.glue.task);
   return {.same_task = same, .order = order};
 }
 
-// "embedding.positions, head.*, layers.*.attention.u": the parameters of the language head are told
-// as one where there are several, and so is what every layer has.
+// "embedding.positions, head.*, layers.*.attention.u": several parameters of the language head
+// become one entry, and so does a parameter that every layer has.
 std::string name_list(const std::vector<std::string>& names) {
   constexpr std::string_view kHead = "head.", kLayers = "layers.";
   const auto of_head = std::count_if(
@@ -193,12 +194,12 @@ std::string name_list(const std::vector<std::string>& names) {
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-// Kept as long as the file is as it was: a study asks for every one of its runs.
+// Keeps the digest until the file changes, because a study asks for it once for each run.
 std::string file_digest(const fs::path& file) {
   using Version = std::tuple<std::string, std::uintmax_t, fs::file_time_type>;
   static std::mutex mutex;
   static std::map<Version, std::string> known;
-  std::error_code error;  // of a file that is gone, of which the map below speaks
+  std::error_code error;  // ignored: the memory map below reports a missing file
   const Version version{fs::absolute(file).string(), fs::file_size(file, error),
                         fs::last_write_time(file, error)};
   const std::lock_guard lock(mutex);

@@ -25,7 +25,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The checkpoints to average, by rising step.
+// The checkpoints to average, by increasing step.
 std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
   const fs::path above = options.run.parent_path();
   if (above.filename() == "checkpoints" && is_run(above.parent_path())) {
@@ -55,7 +55,7 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
   return {all.end() - options.count, all.end()};
 }
 
-// `settings` are those of the last one.
+// `settings` are those of the last checkpoint.
 std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
                                  const Settings& settings) {
   const TranslationVocabularies vocabularies = stored_vocabularies(settings, checkpoints.back());
@@ -81,7 +81,7 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
   return means;
 }
 
-// The data of the run, and the averaged checkpoints.
+// What run.json records: the data of the run and the averaged checkpoints.
 nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>& checkpoints) {
   nlohmann::json data = nlohmann::json::object();
   if (is_present(run / "run.json")) {
@@ -144,15 +144,16 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   for (const fs::path& folder : checkpoints) require_sound(folder);
   const TrainingState last = read_training_state(checkpoints.back() / "state.json");
   Settings settings = read_run_settings(checkpoints.back());
-  const WeightsKind weights = settings.training.weights;  // as every other command takes them
+  const WeightsKind weights = settings.training.weights;  // every other command uses these
   if (has_average(checkpoints.back())) {
     log::info("{}: the {} weights are averaged, as its training.weights says", options.run.string(),
               to_word(weights));
   }
   const std::vector<NamedTensor> means = mean_of(checkpoints, settings);
-  settings.training.ema = 0;  // the new weights have none
+  settings.training.ema = 0;  // the new run has no moving average
   settings.training.weights = WeightsKind::raw;
-  const fs::path run = (options.output / "").lexically_normal().parent_path();  // without a slash
+  // without a trailing slash
+  const fs::path run = (options.output / "").lexically_normal().parent_path();
   settings.runs = run.parent_path();
   settings.run = run.filename().string();
   write_new_run({.settings = settings,

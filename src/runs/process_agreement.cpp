@@ -17,7 +17,7 @@
 namespace roformer {
 namespace {
 
-// Separates facts. Names and paths may hold any byte except zero, so JSON would refuse some.
+// Separates facts. JSON would refuse some names and paths, which may hold any byte except zero.
 constexpr char kEnd = '\0';
 
 std::string joined_facts(const std::vector<std::string>& facts) {
@@ -37,7 +37,7 @@ std::string fact_text(const std::string& fact) {
   return fact.empty() ? "nothing" : fact;
 }
 
-// Facts that must be the same in all processes. Paths may differ between machines.
+// Facts that must be the same in all processes. Paths are left out: machines may differ in them.
 std::vector<std::string> common_facts(const Settings& settings, const nlohmann::json& data,
                                       const ComputePlan& plan) {
   std::vector<std::string> facts{fmt::format("version {} ({})", kVersion, kCommit),

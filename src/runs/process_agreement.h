@@ -10,14 +10,14 @@
 
 namespace roformer {
 
-// Throws Error (usage) for settings that this number of processes, or their devices, do not allow.
+// Throws Error (usage) for settings that do not allow this number of processes or these devices.
 void check_processes(const Settings& settings, const ComputePlan& plan, const Processes& processes);
 
-// Throws Error (usage) where processes differ in program, configuration or data.
+// Throws Error (usage) if the processes differ in program, configuration or data.
 void compare_processes(const Settings& settings, const nlohmann::json& data,
                        const ComputePlan& plan, Processes& processes);
 
-// Threads of each process; the processes of a machine share its cores.
+// The number of threads of each process. The processes of one machine share its cores.
 std::int64_t threads_of_each(const Settings& settings, const Processes& processes);
 
 }  // namespace roformer

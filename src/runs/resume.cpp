@@ -26,8 +26,9 @@ namespace {
 enum class AtResume {
   may_change,
   must_stay,
-  by_schema,       // a key: the column `decides` of the schema (config/schema.h) says
-  unless_ranking,  // a key of translation, which BLEU or chrF may rank the checkpoints by
+  by_schema,       // the column `decides` of the schema decides about a key (config/schema.h)
+  // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
+  unless_ranking,
   may_grow,
   until_checkpoint,
   if_asked,
@@ -35,7 +36,7 @@ enum class AtResume {
 };
 
 struct ResumeRule {
-  std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end stands for any rest
+  std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end matches any rest
   AtResume rule;
   std::string_view words;  // for the message and for README.md
 };
@@ -76,7 +77,7 @@ std::string with_spaces(std::string name) {
   return name;
 }
 
-// The file names the run; a difference between the two should not go unnoticed.
+// Warns if the file, which only names the run, differs from the run's stored settings.
 void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
   for (const std::string& name : given.keys) {
     const Key& key = *find_key(name);
@@ -116,12 +117,12 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   problems.throw_if_any();
 }
 
-// The run.json of a run; null where the run was stopped before it was written.
+// The run.json of a run; null if the run was stopped before it was written.
 nlohmann::json read_record(const fs::path& run) {
   const fs::path file = run / "run.json";
   std::error_code error;
   if (!fs::exists(file, error)) return nullptr;
-  if (fs::file_size(file, error) == 0) {  // after a loss of power
+  if (fs::file_size(file, error) == 0) {  // the machine lost power while writing
     log::warn("{} is empty: it is written again, and what the run was begun with is not compared",
               file.string());
     return nullptr;
@@ -131,7 +132,7 @@ nlohmann::json read_record(const fs::path& run) {
   return record;
 }
 
-// For a list of data.sources or of the stages, names the first entry that differs: a fingerprint
+// Names the first entry of data.sources or of the stages that differs. An entry is a fingerprint
 // ("… x weight") or a count of tokens.
 [[noreturn]] void refuse_other_list(const std::string& field, const nlohmann::json& now,
                                     const nlohmann::json& then) {
@@ -159,7 +160,8 @@ void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
         begun[field] == now) {
       continue;
     }
-    if (rule == AtResume::until_checkpoint) {  // `data` has the field only before a checkpoint
+    // `data` has the field only before the first checkpoint
+    if (rule == AtResume::until_checkpoint) {
       throw_usage("model.from",
                   fmt::format("{} holds other weights than when the run was begun",
                               settings.model.from.string()),
@@ -190,8 +192,8 @@ void compare_precision(const nlohmann::json& begun, const Settings& settings,
               "resume it on the kind of device that it was begun on, or say --training.precision");
 }
 
-// How many processes began the run; 1 in old records. A larger number than a launcher can start
-// would make one step of so many micro-batches that it never ends.
+// The number of processes that began the run; 1 in old records. Refuses a number that no launcher
+// can start: one step would have so many micro-batches that it never ends.
 std::int64_t recorded_processes(const nlohmann::json& record, const Settings& settings) {
   if (!record.contains("processes")) return 1;
   const nlohmann::json& value = record["processes"];
@@ -211,7 +213,7 @@ void refuse_shorter(const Settings& settings, const fs::path& folder) {
     const fs::path last = list_checkpoints(folder / "checkpoints").back();
     consumed = read_training_state(last / "state.json").consumed;
   } catch (const Error&) {
-    return;  // loading it sets it aside or refuses it
+    return;  // loading the checkpoint sets it aside or refuses it
   }
   if (consumed.in(steps.unit) <= steps.amount) return;
   throw_usage("training.steps",
@@ -262,7 +264,7 @@ Settings resumed_settings(const fs::path& file, const std::vector<Override>& fla
   recover_run(run);
   require_run(run);
   std::vector<Override> changes;
-  for (const Override& flag : flags) {  // the run's place is known, whatever it was called before
+  for (const Override& flag : flags) {  // drops `run` and `runs`: the place of the run is known
     if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
   }
   const fs::path config = run / "config.yaml";

@@ -27,7 +27,7 @@ std::string option_key(const std::string& scheme, const std::string& option) {
   return fmt::format("position.{}.{}", scheme, option);
 }
 
-// The trained options that the scheme of that name also has.
+// The trained options that the scheme `name` also has.
 Options shared_options(const PositionSettings& trained, const std::string& name) {
   Settings settings;
   settings.position = trained;
@@ -55,8 +55,8 @@ std::vector<PositionSettings> trained_by_layer(const Settings& stored) {
 // The overrides that concern the scheme.
 struct Given {
   std::string scheme;
-  std::string layers;          // its map, where it is given
-  std::set<std::string> keys;  // as they are written
+  std::string layers;          // its map of layers, if given
+  std::set<std::string> keys;  // as the user wrote them
 };
 
 Given given_by(const Settings& stored, const std::vector<Override>& overrides) {
@@ -70,7 +70,7 @@ Given given_by(const Settings& stored, const std::vector<Override>& overrides) {
   return given;
 }
 
-// One scheme in all layers.
+// The overrides for a model with one scheme in all layers.
 std::vector<Override> options_of_all(const std::vector<PositionSettings>& trained,
                                      const Given& given) {
   Options common;
@@ -93,8 +93,8 @@ std::vector<Override> options_of_all(const std::vector<PositionSettings>& traine
   return result;
 }
 
-// The map with one entry for each layer, completed with the options that the layer was trained
-// with.
+// The map with one entry for each layer. Each entry is completed with the options that its layer
+// was trained with.
 std::string completed_map(const Settings& stored, const std::vector<PositionSettings>& trained,
                           const Given& given) {
   const std::vector<LayerMapEntry> entries = parse_layer_map(given.layers);
@@ -108,7 +108,7 @@ std::string completed_map(const Settings& stored, const std::vector<PositionSett
     for (const auto& [option, value] : shared_options(trained[layer], name)) {
       const std::string key = option_key(name, option);
       if (own.contains(option) || given.keys.contains(key)) continue;
-      if (find_key(key)->get(stored) == value) continue;  // the default for this layer
+      if (find_key(key)->get(stored) == value) continue;  // already the default of this layer
       entry.options.emplace_back(option, value);
     }
     if (!entry.options.empty() && !own.contains(kScheme)) {

@@ -1,5 +1,6 @@
-// Another scheme on trained weights keeps the options that it shares with the trained scheme (base,
-// layout), unless they are given. Where layers differ, each layer keeps its own options.
+// When another scheme is tried on trained weights, it keeps the options that it shares with the
+// trained scheme (base, layout) unless they are given. If layers differ, each keeps its own
+// options.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,9 @@
 
 namespace roformer {
 
-// The overrides with those options added. `stored`: the settings of the training. Throws Error
-// (usage) for one scheme on layers that were trained with different options of it.
+// Returns the overrides with the shared options added. `stored`: the settings of the training.
+// Throws Error (usage) if one scheme is to replace layers that were trained with different options
+// of it.
 std::vector<Override> with_shared_options(const Settings& stored,
                                           const std::vector<Override>& overrides);
 

@@ -48,7 +48,7 @@ void require_parameters(const Settings& settings, const TranslationVocabularies&
     }
     known.insert(spec.name);
   });
-  // Makes the model that a command would make, which tells its parameters to `listed`.
+  // Makes the model as a command would. `listed` receives its parameters.
   task_definition(settings.task).make_model(settings, vocabularies, ComputePlan());
   for (const std::string& name : weights.names()) {
     if (known.contains(name)) continue;

@@ -60,9 +60,9 @@ bool is_damaged(const fs::path& checkpoint) {
   }
 }
 
-// Compares the configuration with the list of weights before a model is built, whose size the
-// configuration alone may claim. A damaged checkpoint is left to resume(), which goes back to the
-// one before it.
+// Compares the configuration with the list of weights before it builds a model, because the
+// configuration alone may claim any size. Ignores a damaged checkpoint: resume() falls back to the
+// previous one.
 void require_own_parameters(const Settings& settings, const fs::path& run) {
   const std::vector<fs::path> all = list_checkpoints(run / "checkpoints");
   for (auto checkpoint = all.rbegin(); checkpoint != all.rend(); ++checkpoint) {
@@ -77,8 +77,8 @@ void require_own_parameters(const Settings& settings, const fs::path& run) {
   }
 }
 
-// The keys of the model that differ from those of the model that it starts from, for instance a
-// dropout of 0 in a recipe. start_from() tells of another scheme.
+// The model's keys that differ from those of the model that it starts from, such as a dropout of 0
+// in a recipe. start_from() reports another scheme.
 std::vector<std::string> changes_of(const ModelSource& source, const Settings& settings) {
   std::vector<std::string> lines;
   for (const std::string& name : diff(source.settings, settings)) {
@@ -90,7 +90,8 @@ std::vector<std::string> changes_of(const ModelSource& source, const Settings& s
   return lines;
 }
 
-// Takes the weights of another model where they are asked for; returns lines that say what it took.
+// Takes the weights of another model if model.from asks for them. Returns lines that say what it
+// took.
 std::vector<std::string> take_from(const ModelSource& source, const Settings& settings,
                                    const OpenedTask& opened) {
   compare_tokenizers(source, *opened.tokenizer);
@@ -102,7 +103,7 @@ std::vector<std::string> take_from(const ModelSource& source, const Settings& se
 }
 
 // The configuration makes the folder a run and the record completes it. If the process is killed
-// between the two, --resume starts the run from its beginning.
+// between the two, --resume starts the run from the beginning.
 void begin_record(const RunDirectory& run, const Settings& settings,
                   const Continuation& continuation, const TrainingTask& task,
                   const nlohmann::json& record) {
@@ -122,9 +123,9 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
   return record;
 }
 
-// Returns the needed memory in words. Throws Error (failure) where more is needed than is free: the
-// system would end the training, or other programs, without a word. The model is allocated by now;
-// activations and moments are still to come.
+// Returns a description of the needed memory. Throws Error (failure) if it exceeds the free memory:
+// the system would kill the training, or other programs, without a message. The model is already
+// allocated; activations and moments are not.
 std::string check_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
                          const Processes& processes) {
   const std::int64_t parameters = task.parameters().count();
@@ -149,8 +150,8 @@ std::string check_memory(const Settings& settings, TrainingTask& task, const Com
   return needed;
 }
 
-// Throws Error (failure) in place of an error that came from a lack of memory. `needed`: the memory
-// of the training in words, "" where it is not known yet.
+// Throws Error (failure) in place of an error that a lack of memory caused. `needed`: a description
+// of the training's memory, "" if it is not known yet.
 void refuse_lack_of_memory(const std::exception& error, const Settings& settings,
                            const std::string& needed) {
   const std::optional<std::string> lack = lack_of_memory(error);
@@ -160,12 +161,12 @@ void refuse_lack_of_memory(const std::exception& error, const Settings& settings
                 memory_remedies(settings));
 }
 
-// All that a training reads. Nothing is written yet.
+// Everything that a training reads before it writes.
 struct TrainingInputs {
   Continuation continuation;
   OpenedTask opened;
   nlohmann::json data;                // for run.json
-  std::optional<ModelSource> source;  // of model.from, for a run without checkpoints
+  std::optional<ModelSource> source;  // opened for model.from if the run has no checkpoints
 };
 
 TrainingInputs open_inputs(const Settings& settings, ExistingRun existing, const ComputePlan& plan) {
@@ -190,10 +191,10 @@ TrainingInputs open_inputs(const Settings& settings, ExistingRun existing, const
   return {continuation, std::move(opened), std::move(data), std::move(source)};
 }
 
-// What all processes have agreed on.
+// The facts that all processes agreed on.
 struct Agreement {
-  std::int64_t micro_batches = 0;  // of a step, over all processes
-  std::string way;                 // of the gradients between GPUs, in words; empty on CPUs
+  std::int64_t micro_batches = 0;  // in one step, over all processes
+  std::string way;                 // how gradients travel between GPUs, in words; empty on CPUs
 };
 
 Agreement agree(const Settings& settings, const TrainingInputs& run, const ComputePlan& plan,
@@ -209,7 +210,7 @@ Agreement agree(const Settings& settings, const TrainingInputs& run, const Compu
 }
 
 RunDirectory claim_folder(const Settings& settings, ExistingRun existing, Processes& processes) {
-  barrier(processes);  // all have seen the folder before the first process changes it
+  barrier(processes);  // all processes have seen the folder before the first one changes it
   const fs::path folder = settings.runs / settings.run;
   return processes.first() ? RunDirectory(folder, existing)
                            : RunDirectory::of_first_process(folder, existing);
@@ -235,7 +236,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
   const Agreement agreement = agree(settings, inputs, plan, processes);
   std::vector<std::string> start;
   if (inputs.source) start = take_from(*inputs.source, settings, inputs.opened);
-  inputs.source.reset();  // its weights are large
+  inputs.source.reset();  // frees its large weights
   const RunDirectory run = claim_folder(settings, existing, processes);
   std::string needed;
   const auto end_with = [&](const std::exception& error) {
@@ -260,7 +261,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
                                      .depth = settings.data.prefetch},
                         .processes = &processes,
                         .micro_batches = agreement.micro_batches});
-  } catch (const Diverged& error) {  // a result too: the run stays
+  } catch (const Diverged& error) {  // divergence is a result too, so the run is kept
     run.log_end(error);
     throw;
   } catch (const Error& error) {

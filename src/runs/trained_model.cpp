@@ -43,7 +43,7 @@ std::string flags_of(const std::vector<Override>& overrides) {
   return flags;
 }
 
-// The file of weights is held against the model that is about to be built.
+// Compares the file of weights with the model that is about to be built.
 void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
                      const TranslationVocabularies& vocabularies,
                      const std::vector<Override>& overrides) {
@@ -62,9 +62,9 @@ void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
   }
 }
 
-// How a trained model computes: in fp32 unless training.precision is among the overrides, so that
-// the same weights give the same figures on every machine. The precision that a training chooses
-// for its speed (auto) is no part of the model.
+// A trained model computes in fp32 unless training.precision is among the overrides, so that the
+// same weights give the same figures on every machine. The precision that a training chooses for
+// its speed (auto) is no part of the model.
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
   const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
     return override.key == "training.precision";
@@ -73,7 +73,6 @@ ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& 
                       settings.model.width);
 }
 
-// Makes the model and fills its parameters.
 void build(OpenedRun& opened, const TranslationVocabularies& vocabularies,
            const TrainedModelOptions& options) {
   const WeightsKind weights = options.weights.value_or(opened.settings.training.weights);
@@ -111,7 +110,7 @@ OpenedCheckpoint open_checkpoint(const std::filesystem::path& checkpoint,
   return result;
 }
 
-// A run of another task than the noun's is refused before its model is built.
+// Refuses a run of another task than the noun's before building its model.
 void require_noun(const fs::path& run, TaskKind task, std::string_view noun) {
   if (noun.empty() || task_definition(task).noun == noun) return;
   std::vector<std::string> tasks;
@@ -137,7 +136,7 @@ TranslationVocabularies load_tokenizers(OpenedCheckpoint& opened) {
 
 const TaskDefinition& definition_of_run(const fs::path& run_or_checkpoint,
                                         const std::string& checkpoint) {
-  const bool stored = is_run(run_or_checkpoint);  // a checkpoint is, too
+  const bool stored = is_run(run_or_checkpoint);  // true for a checkpoint too
   return task_definition(
       read_run_settings(stored ? run_or_checkpoint : find_checkpoint(run_or_checkpoint, checkpoint))
           .task);

@@ -1,7 +1,6 @@
-// A model as training left it: the settings, tokenizer and weights of one checkpoint of a run.
-// Options that leave the parameters as they are (a frequency scaling, a window, another scheme
-// without parameters) may be changed when it is opened, to be tried on the same weights
-// (shared_options.h).
+// Opens a trained model: the settings, tokenizer and weights of one checkpoint of a run. The caller
+// may change options that leave the parameters alone (a frequency scaling, a window, another scheme
+// without parameters) to try them on the same weights (shared_options.h).
 #pragma once
 
 #include <filesystem>
@@ -17,28 +16,29 @@ namespace roformer {
 
 struct TrainedModelOptions {
   std::string checkpoint = "best";  // or "last" or a step
-  // Which weights of it; none: the run's training.weights. An average that it has and that is not
-  // used is mentioned.
+  // The weights to use; none: the run's training.weights. A message mentions an average that the
+  // checkpoint has but that is not used.
   std::optional<WeightsKind> weights;
   std::vector<Override> overrides;
-  // The same overrides are for other runs, too: one may be an option of their schemes only.
+  // The overrides also apply to other runs, so an override may be an option of another scheme.
   bool among_others = false;
 };
 
-// The task of a run. Throws Error (failure) for what is no run.
+// The task of a run. Throws Error (failure) if the folder is no run.
 const TaskDefinition& definition_of_run(const std::filesystem::path& run_or_checkpoint,
                                         const std::string& checkpoint = "best");
 
-// The overrides that say how a model computes and not what it is. A second model takes these of the
-// first one's flags.
+// The overrides that say how a model computes rather than what it is. A second model takes these
+// from the first model's flags.
 std::vector<Override> computing_overrides(const std::vector<Override>& overrides);
 
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
 
-// Opens the best checkpoint of a run, or another one, and prepares the threads. Throws Error:
-// failure for what is no whole run, usage for an override of another key, for one that changes the
-// model's parameters, and for a run that does not hold what `noun` says (a definition's).
+// Opens the best or the requested checkpoint of a run and sets the number of threads. Throws Error:
+// failure for an incomplete run; usage for an override of any other key, for an override that
+// changes the model's parameters, and for a run that is not what `noun` (of a task definition)
+// says.
 OpenedRun open_run(const std::filesystem::path& run_or_checkpoint,
                    const TrainedModelOptions& options = {}, std::string_view noun = {});
 template <class Model>

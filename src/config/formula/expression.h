@@ -1,7 +1,7 @@
-// A formula over positions, `-slope[h] * log(1 + rate[h] * abs(i - j))`, as a typed tree. Each part
-// knows what it depends on, so that an evaluator can tell constant parts and functions of the
-// distance i - j. Operators by precedence, the loosest first: or; and; not; < <= > >= == !=; + -; *
-// / %; unary - +; ^ (to the right).
+// A formula over positions, such as `-slope[h] * log(1 + rate[h] * abs(i - j))`, as a typed tree.
+// Each node knows which variables it depends on, so an evaluator can recognise constant nodes and
+// functions of the distance i - j. Operators by precedence, loosest first: or; and; not; < <= > >=
+// == !=; + -; * / %; unary - +; ^ (right-associative).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ enum class FormulaType { boolean, integer, number };
 enum class FormulaOperation {
   number,     // node.number
   variable,   // node.name
-  parameter,  // entry node.parameter of FormulaNames::parameters; argument: a table's index
+  parameter,  // FormulaNames::parameters[node.parameter]; argument: index of a table
   negate,
   logical_not,
   logical_or,
@@ -51,21 +51,21 @@ enum class FormulaOperation {
   maximum,
   clamp,
   where,
-  sum  // of the last argument over the variable node.name from the first to the second
+  sum  // sum of the last argument over the variable node.name from the first to the second argument
 };
 
-// The dependences of a part's value.
+// The variables and properties that a node's value depends on.
 struct FormulaUses {
   bool query = false, key = false;  // i, j
   bool head = false, layer = false;
   bool length = false;
   bool score = false;
   bool trained = false;
-  std::vector<std::string> bound;  // variables of sums around it
-  // A sum of multiples of i, j and a term without both; then the factors of i and j.
+  std::vector<std::string> bound;  // variables of the enclosing sums
+  // Whether the node is a * i + b * j + c; if so, the members below hold a and b.
   bool linear = true;
   double query_factor = 0, key_factor = 0;
-  // A function of i - j alone, or of neither i nor j.
+  // Whether the node is a function of i - j alone or of neither i nor j.
   bool by_distance = true;
 
   bool pairs() const { return query || key; }
@@ -80,47 +80,47 @@ struct FormulaNode {
   std::vector<FormulaNode> arguments;
   FormulaType type = FormulaType::number;
   FormulaUses uses;
-  std::size_t column = 0;  // in the text, from 0
+  std::size_t column = 0;  // column in the text, from 0
 };
 
-// An error in a formula, and its place.
+// An error in a formula, with its column.
 struct FormulaError : std::runtime_error {
   FormulaError(std::size_t at, const std::string& message, std::string way_out = "")
       : std::runtime_error(message), column(at), hint(std::move(way_out)) {}
   std::size_t column;  // from 0
   std::string hint;
 
-  // "column 14: MESSAGE (hint: HINT)", the text, and a caret under the column.
+  // Returns "column 14: MESSAGE (hint: HINT)", the text, and a caret under the column.
   std::string shown(std::string_view text) const;
 };
 
-// A parameter's name and how it may be used.
+// The name of a parameter and its permitted use.
 struct FormulaParameterName {
   std::string name;
   bool of_head = false, of_layer = false, table = false, trained = true;
 };
 struct FormulaNames {
   std::vector<std::string>
-      variables;  // of i, j, h, layer, length, heads, layers, score, index, size
+      variables;  // a subset of i, j, h, layer, length, heads, layers, score, index, size
   std::vector<FormulaParameterName> parameters;
 };
 
-// Throws FormulaError unless the text is a formula of these names.
+// Throws FormulaError unless the text is a formula that uses only these names.
 FormulaNode parse_formula(std::string_view text, const FormulaNames& names);
 
-// Whether a name has a meaning in every formula, so that no parameter or sum's variable may have
-// it.
+// Whether a name has a meaning in every formula. Parameters and variables of sums must not use such
+// a name.
 bool is_formula_word(std::string_view name);
 
-// The value of a formula that uses no score; true is 1. `variable` returns the values of variables
-// except those of sums, `parameter` those of parameters (at an index of a table, else 0).
+// Evaluates a formula that uses no score; true is 1. `variable` returns the values of all variables
+// except those of sums; `parameter` returns those of parameters (at an index of a table, else 0).
 struct FormulaValues {
   std::function<double(const std::string& name)> variable;
   std::function<double(std::size_t parameter, double index)> parameter;
 };
 double evaluate_formula(const FormulaNode& node, const FormulaValues& values);
 
-// A sum runs from first to last. Its bounds use none of i, j, h and no parameter.
+// The range of a sum, from first to last. Its bounds may use neither i, j, h nor parameters.
 struct FormulaTerms {
   long first = 0, last = -1;
 };

@@ -21,7 +21,7 @@ FormulaType type_of(const FormulaNode& node) {
   if (result == FormulaResult::condition) return FormulaType::boolean;
   if (result == FormulaResult::integer) return FormulaType::integer;
   if (result == FormulaResult::number) return FormulaType::number;
-  // The condition of `where` and the bounds of `sum` do not count.
+  // The uses of `where`'s condition and of `sum`'s bounds do not count.
   const Op op = node.operation;
   const auto first = node.arguments.begin() + (op == Op::where ? 1 : op == Op::sum ? 2 : 0);
   const bool integers = std::all_of(first, node.arguments.end(), [](const FormulaNode& argument) {
@@ -46,8 +46,8 @@ void take_uses(FormulaUses& uses, const FormulaUses& argument) {
   }
 }
 
-// The factors of i and j in sums of multiples, such as i - j + 1 or 2 * i. A part that is no such
-// sum keeps the `by_distance` of its arguments.
+// Computes the factors of i and j in a linear node, such as i - j + 1 or 2 * i. Any other node
+// keeps the `by_distance` of its arguments.
 void take_factors(FormulaNode& node) {
   FormulaUses& uses = node.uses;
   if (!uses.pairs()) return;
@@ -62,7 +62,7 @@ void take_factors(FormulaNode& node) {
   const bool linear = std::all_of(arguments.begin(), arguments.end(),
                                   [](const FormulaNode& a) { return a.uses.linear; });
   if (!linear) return;
-  if (formula_syntax(op).level == FormulaLevel::comparison) {  // i < j is i - j < 0
+  if (formula_syntax(op).level == FormulaLevel::comparison) {  // i < j means i - j < 0
     const FormulaUses &left = arguments[0].uses, &right = arguments[1].uses;
     uses.by_distance = left.query_factor - right.query_factor == right.key_factor - left.key_factor;
   } else if (op == Op::negate) {
@@ -97,7 +97,7 @@ class Evaluation {
   explicit Evaluation(const FormulaValues& values) : values_(values) {}
 
   double of(const FormulaNode& node) {
-    constexpr std::int64_t kMost = 4'000'000;  // sums within sums
+    constexpr std::int64_t kMost = 4'000'000;  // counts nested sums too
     if (++steps_ > kMost) throw FormulaError(node.column, "sums of too many terms together");
     switch (node.operation) {
       case Op::number:
@@ -111,7 +111,7 @@ class Evaluation {
                                  node.arguments.empty() ? 0 : of(node.arguments[0]));
       case Op::sum:
         return sum(node);
-      case Op::where:  // the other side need not have a value
+      case Op::where:  // the branch that is not taken need not have a value
         return of(node.arguments[of(node.arguments[0]) != 0 ? 1 : 2]);
       default:
         break;

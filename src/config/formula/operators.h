@@ -1,5 +1,5 @@
-// The operators and functions of formulas, in one table: how each is written, what it takes and
-// gives, and how it is computed, the same for numbers (config) and for tensors
+// The operators and functions of formulas in one table: their syntax, argument types, result types
+// and computation. The computation is the same for numbers (config) and for tensors
 // (position/formula_values.cpp).
 #pragma once
 
@@ -21,7 +21,7 @@ namespace roformer {
 enum class FormulaResult {
   condition,
   integer,
-  kept,  // an integer where its numbers are integers
+  kept,  // an integer if all arguments are integers
   number
 };
 
@@ -44,12 +44,12 @@ struct FormulaSyntax {
 template <class Function>
 struct FormulaOperator {
   FormulaSyntax syntax;
-  Function apply;  // of (math, arguments)
+  Function apply;  // called with (math, arguments)
 };
 
 namespace formula_operators {
 
-// The functions that LibTorch has for tensors, under the same names for numbers.
+// The functions for numbers that LibTorch offers for tensors under the same names.
 using std::abs, std::ceil, std::cos, std::exp, std::floor, std::log, std::log2, std::sin, std::sqrt,
     std::tanh;
 inline double logical_not(double x) {
@@ -75,8 +75,8 @@ using Op = FormulaOperation;
 using Result = FormulaResult;
 using Level = FormulaLevel;
 
-// `x` is a vector of numbers or of tensors. `math` has what numbers and tensors do differently:
-// power, lesser and greater.
+// `x` is a vector of numbers or of tensors. `math` has the operations that differ between numbers
+// and tensors: power, lesser and greater.
 inline constexpr std::tuple kAll{
     FormulaOperator{{Op::logical_or, "or", 2, Result::condition, Level::either},
                     [](auto, const auto& x) { return logical_or(x[0], x[1]); }},
@@ -134,7 +134,7 @@ inline constexpr std::tuple kAll{
         [](auto math, const auto& x) { return math.lesser(math.greater(x[0], x[1]), x[2]); }},
     FormulaOperator{{Op::where, "where", 3, Result::kept},
                     [](auto, const auto& x) { return where(x[0], x[1], x[2]); }},
-    // The evaluators compute it term by term: its first argument is a name.
+    // The evaluators compute a sum term by term, because its first argument is a name.
     FormulaOperator{{Op::sum, "sum", 4, Result::kept}, [](auto, const auto& x) { return x[0]; }}};
 
 }  // namespace formula_operators
@@ -142,7 +142,7 @@ inline constexpr std::tuple kAll{
 inline constexpr std::array kFormulaSyntax = std::apply(
     [](const auto&... each) { return std::array{each.syntax...}; }, formula_operators::kAll);
 
-// One operation on numbers or tensors.
+// Applies one operation to numbers or tensors.
 template <class Value, class Math>
 Value apply_formula(FormulaOperation operation, const Math& math, const std::vector<Value>& x) {
   Value result{};
@@ -157,14 +157,15 @@ Value apply_formula(FormulaOperation operation, const Math& math, const std::vec
   return result;
 }
 
-// A number, a variable or a parameter has the syntax of no operator: its result is a number.
+// Returns the syntax of no operator for a number, a variable or a parameter; its result is a
+// number.
 const FormulaSyntax& formula_syntax(FormulaOperation operation);
-// nullptr for an unknown name.
+// Returns nullptr for an unknown name.
 const FormulaSyntax* find_formula_function(std::string_view name);
 std::vector<std::string> formula_function_names();  // abs, log, .., sum
 
-// Sets node.type and node.uses from its arguments, which are typed. Throws FormulaError where an
-// argument has another type than the operation takes.
+// Sets node.type and node.uses from the arguments, whose types are known. Throws FormulaError if an
+// argument has a type that the operation does not take.
 void type_formula(FormulaNode& node);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// A trained (or given) number or table of a formula.
+// A trained or given number or table of a formula.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace roformer {
 
 enum class FormulaScope { model, layer, head, layer_head };
 ROFORMER_WORDS(FormulaScope, "model", "layer", "head", "layer_head");
-// The meaning of an index outside a table.
+// What happens to an index outside a table.
 enum class FormulaOutside { refuse, clamp };
 ROFORMER_WORDS(FormulaOutside, "refuse", "clamp");
 
 struct FormulaParameter {
   std::string name;
-  FormulaScope per = FormulaScope::model;  // there is one number (or table) for each
-  std::int64_t size = 0;                   // of a table; 0: a number
+  FormulaScope per = FormulaScope::model;  // one number (or table) for each
+  std::int64_t size = 0;                   // entries of a table; 0: a number
   FormulaOutside outside = FormulaOutside::refuse;
   std::string initial = "0";  // a formula of h, layer, heads, layers, index and size
   bool trained = true;
-  std::optional<double> least, most;  // clamped to these before every forward pass
+  std::optional<double> least, most;  // values are clamped to these before every forward pass
 
   bool of_head() const { return per == FormulaScope::head || per == FormulaScope::layer_head; }
   bool of_layer() const { return per == FormulaScope::layer || per == FormulaScope::layer_head; }

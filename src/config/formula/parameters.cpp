@@ -238,7 +238,7 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
   if (!says("bias") && !says("score")) {
     throw InvalidValue("a formula with bias or score, which " + name + " lacks");
   }
-  // Options that the formula leaves out must not remain from another formula.
+  // Resets the options that this formula does not set, so that none remains from another formula.
   for (const std::string& key : kFormulaKeys) {
     const auto said = [&](const SchemeOption& option) { return option.option == key; };
     if (std::none_of(options.begin(), options.end(), said))

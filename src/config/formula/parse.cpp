@@ -1,4 +1,5 @@
-// From the text of a formula to its tree: words, then a recursive descent by precedence.
+// Parses the text of a formula into a tree: splits it into words, then descends recursively by
+// precedence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,12 +69,12 @@ FormulaToken sign_at(std::string_view text, std::size_t at) {
                      "numbers, names, + - * / % ^ ( ) [ ] , and comparisons");
 }
 
-// How long the token is in the text (`**` is one sign of two characters).
+// The length of the token in the text (`**` is one sign of two characters).
 std::size_t length_in(std::string_view text, const FormulaToken& token) {
   return text.substr(token.column).starts_with("**") ? 2 : token.text.size();
 }
 
-// The last one is the end. Throws FormulaError for a sign or a number that cannot be read.
+// The last token marks the end. Throws FormulaError for a sign or a number that cannot be read.
 std::vector<FormulaToken> formula_tokens(std::string_view text) {
   std::vector<FormulaToken> tokens;
   for (std::size_t at = 0; at < text.size();) {
@@ -93,7 +94,7 @@ std::vector<FormulaToken> formula_tokens(std::string_view text) {
   return tokens;
 }
 
-constexpr int kDeepest = 100;            // parentheses and signs within each other
+constexpr int kDeepest = 100;            // nesting of parentheses and signs
 constexpr std::size_t kLongest = 10000;  // characters
 
 constexpr std::array<std::string_view, 13> kWords{"i",     "j",      "h",     "layer", "length",
@@ -120,7 +121,7 @@ class Parser {
   std::vector<FormulaToken> tokens_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::vector<std::string> sums_;  // variables of the sums that are open
+  std::vector<std::string> sums_;  // variables of the enclosing sums
 
   const FormulaToken& next() const { return tokens_[at_]; }
   bool is(std::string_view text) const {
@@ -147,7 +148,7 @@ class Parser {
     return node;
   }
 
-  // Operators of this level from the left to the right, between parts that bind tighter.
+  // Parses operators of this level from left to right; their arguments bind more tightly.
   FormulaNode chain(FormulaLevel level) {
     if (level == FormulaLevel::negation) return negation();
     if (level == FormulaLevel::sign) return signed_value();
@@ -169,7 +170,7 @@ class Parser {
     }
   }
 
-  // A whole formula, or what is in parentheses or an argument.
+  // Parses a whole formula, the contents of parentheses, or an argument.
   FormulaNode whole_part() {
     if (++depth_ > kDeepest) throw FormulaError(next().column, "too deep a nesting");
     FormulaNode node = chain(FormulaLevel::either);
@@ -253,7 +254,7 @@ class Parser {
     return made(function->operation, token.column, std::move(arguments));
   }
 
-  // The arguments up to the closing sign, which is taken.
+  // Parses the arguments and consumes the closing sign.
   std::vector<FormulaNode> list(std::string_view closing) {
     std::vector<FormulaNode> arguments;
     if (take(closing)) return arguments;
@@ -264,7 +265,7 @@ class Parser {
     return arguments;
   }
 
-  // sum(t, first, last, term), after its parenthesis.
+  // Parses sum(t, first, last, term) after its opening parenthesis.
   FormulaNode sum(const FormulaToken& token) {
     const FormulaToken variable = next();
     if (variable.kind != FormulaToken::Kind::name) {
@@ -297,7 +298,7 @@ class Parser {
     return node;
   }
 
-  // The first or last value of a sum's variable.
+  // Parses the first or last value of a sum's variable.
   FormulaNode bound() {
     FormulaNode node = whole_part();
     const FormulaUses& uses = node.uses;
@@ -349,7 +350,7 @@ class Parser {
                         near.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : near);
   }
 
-  // slope, slope[h], slope[layer, h], table[i - j], table[h, i - j]
+  // Parses slope, slope[h], slope[layer, h], table[i - j] or table[h, i - j].
   FormulaNode parameter_node(const FormulaToken& token, const FormulaParameterName& known) {
     FormulaNode node{.operation = Op::parameter,
                      .name = known.name,
@@ -402,7 +403,7 @@ class Parser {
 std::string FormulaError::shown(std::string_view text) const {
   std::string message = "column " + std::to_string(column + 1) + ": " + what();
   if (!hint.empty()) message += " (hint: " + hint + ")";
-  // Only the surroundings of the place are shown of a long formula.
+  // A message about a long formula shows only the part around the error.
   constexpr std::size_t kBefore = 50, kBehind = 20;
   const auto begins_character = [&](std::size_t at) {
     return at >= text.size() || (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
@@ -415,7 +416,7 @@ std::string FormulaError::shown(std::string_view text) const {
   std::string line = (first > 0 ? "… " : "") + std::string(text.substr(first, end - first)) +
                      (end < text.size() ? " …" : "");
   line = clean_line(line);
-  // The caret is counted in characters, which may take several bytes.
+  // The caret's position counts characters, which may take several bytes.
   std::size_t columns = first > 0 ? 2 : 0;
   for (std::size_t i = first; i < place; ++i) columns += begins_character(i);
   return message + "\n    " + line + "\n    " + std::string(columns, ' ') + "^";

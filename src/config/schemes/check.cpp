@@ -27,7 +27,7 @@ void check_table(const SchemeCheck& check, std::int64_t rows,
   if (length <= rows) return;
   std::vector<std::string> keys{"data.length", check.choice()};
   for (const std::string& option : options) keys.push_back(check.option(option));
-  // The table of a model to start from is as long as it is.
+  // A model to start from fixes the length of its table.
   const bool fixed = !check.settings().model.from.empty();
   check.problem(
       keys, fmt::format("got {}, but {} has a table of {} positions", length, check.name(), rows),
@@ -36,8 +36,8 @@ void check_table(const SchemeCheck& check, std::int64_t rows,
 }
 
 void check_buckets(const SchemeCheck& check, std::int64_t buckets, std::int64_t max_distance) {
-  // Half of the buckets (of one side's in an encoder) hold one distance each; the logarithmic rest
-  // must begin before the largest distance.
+  // Half of the buckets (in an encoder, half of each side's) hold one distance each. The other half
+  // is logarithmic and must begin before the largest distance.
   const std::int64_t sides = check.both_sides() ? 2 : 1;
   if (buckets % (2 * sides) != 0) {
     check.problem({check.option("buckets"), check.choice(), "task"},

@@ -1,4 +1,4 @@
-// What a scheme's check may ask of the settings, and how it reports what does not go together.
+// The settings that a scheme's check may read, and the way in which it reports conflicts.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace roformer {
 
 class SchemeCheck {
  public:
-  // What a scheme is chosen for: a model, or one half of a translator.
+  // The use of a scheme that is checked: in a model, or in one half of a translator.
   struct Use {
     const PositionSettings& position;
-    std::string choice = "position.scheme";  // the key that chooses it
-    bool causal = false;                     // each token sees only what precedes it
+    std::string choice = "position.scheme";  // the key that chooses the scheme
+    bool causal = false;                     // each token sees only the tokens before it
     std::int64_t layers = 0;
   };
   SchemeCheck(const Settings& settings, Use use, const Contradictions& contradictions)
@@ -34,10 +34,10 @@ class SchemeCheck {
     return use_.position.of<Options>();
   }
 
-  bool both_sides() const { return !use_.causal; }  // each token sees what follows it too
+  bool both_sides() const { return !use_.causal; }  // each token also sees the tokens after it
   std::string task() const;
   std::int64_t head_width() const { return settings_.model.features_of_head(); }
-  // False where heads do not divide the width, which is reported elsewhere.
+  // False if the heads do not divide the width; another check reports that.
   bool has_head_width() const {
     const ModelSettings& model = settings_.model;
     return model.head_width > 0 || model.width % model.heads == 0;
@@ -57,14 +57,14 @@ class SchemeCheck {
   const Contradictions& contradictions_;
 };
 
-// Rules of several schemes.
+// Rules that several schemes share.
 
-// A table of `rows` positions must hold the data's length; `options` decide about its size.
+// The table of `rows` positions must hold rows of data.length; `options` decide its size.
 void check_table(const SchemeCheck& check, std::int64_t rows,
                  const std::vector<std::string>& options = {"length"});
-// T5's buckets, whose options are called `buckets` and `max_distance`.
+// Checks T5's buckets, whose options are named `buckets` and `max_distance`.
 void check_buckets(const SchemeCheck& check, std::int64_t buckets, std::int64_t max_distance);
-// Whole heads are rotated in pairs of features.
+// Checks that whole heads divide into pairs of features for the rotation.
 void check_pairs_of_head(const SchemeCheck& check);
 
 }  // namespace roformer

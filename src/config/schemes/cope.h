@@ -7,7 +7,7 @@ namespace roformer {
 
 struct CopeSettings {
   std::int64_t positions = 64;
-  bool scaled = false;  // the released code's division of the position term
+  bool scaled = false;  // divide the position term as the released code does
 };
 
 }  // namespace roformer

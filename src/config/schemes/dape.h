@@ -8,16 +8,16 @@
 
 namespace roformer {
 
-// The positions that the network is given beside the scores.
+// The biases or rotations that the network sees besides the scores.
 enum class DapeKind { alibi, kerple, rope };
 ROFORMER_WORDS(DapeKind, "alibi", "kerple", "rope");
 
 struct DapeSettings {
   DapeKind kind = DapeKind::kerple;
   std::int64_t kernel = 1;  // neighbouring keys that the network sees; 1: DAPE, more: DAPE V2
-  std::int64_t width = 32;  // of its hidden layer
-  double slope = 0.01;      // of its LeakyReLU
-  double base = 10000;      // rope
+  std::int64_t width = 32;  // of the hidden layer
+  double slope = 0.01;      // of LeakyReLU
+  double base = 10000;      // of rope
 };
 
 }  // namespace roformer

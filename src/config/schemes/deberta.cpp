@@ -59,7 +59,7 @@ void check_deberta(const SchemeCheck& check) {
 std::int64_t deberta_reach(const PositionSettings& position) {
   const auto& settings = position.of<DebertaSettings>();
   if (settings.buckets == 0) return settings.span;
-  // Beyond the first distance of the last bucket all share it.
+  // All distances beyond the first distance of the last bucket share that bucket.
   const auto middle = static_cast<double>(settings.buckets / 2);
   if (middle < 2) return settings.buckets;
   const double last = middle * std::pow(static_cast<double>(settings.max_position - 1) / middle,

@@ -15,7 +15,7 @@ namespace {
 
 struct Definitions {
   std::vector<SchemeDefinition> all;
-  std::atomic<bool> read = false;  // from then on the list stands
+  std::atomic<bool> read = false;  // once true, the list no longer changes
 
   const SchemeDefinition* find(std::string_view name) const {
     for (const SchemeDefinition& scheme : all) {

@@ -57,7 +57,7 @@ SchemeDefinition define_dual_chunk() {
   return {.facts = {.name = "dual_chunk",
                     .family = "rotary",
                     .causal_only = true,
-                    .shift_invariant = false,  // chunks lie where they are
+                    .shift_invariant = false,  // chunks have fixed places
                     .rotary = true,
                     .tried_on = "rope",
                     .formula = "as rope within a chunk; to earlier chunks of distances that never "

@@ -11,11 +11,11 @@ struct DualChunkSettings {
   RotaryLayout layout = RotaryLayout::half;
   double base = 10000;
   std::int64_t chunk = 0;  // 0: three quarters of data.length
-  std::int64_t local = 0;  // 0: an eighth of it
+  std::int64_t local = 0;  // 0: an eighth of data.length
   double magnitude = 1;    // of cosines and sines
 };
 
-// With what 0 stands for in its place.
+// Returns the settings with every 0 replaced by its meaning.
 DualChunkSettings resolved(DualChunkSettings settings, std::int64_t training_length);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// Settings of `explicit_positions`: positions that are drawn for each batch instead of counted, by
-// randomized positions (Ruoss 2023), SHAPE (Kiyono 2021) or CAPE (Likhomanenko 2021).
+// Settings of `explicit_positions`: each batch draws its positions instead of counting them.
+// Randomized positions (Ruoss 2023), SHAPE (Kiyono 2021) or CAPE (Likhomanenko 2021).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace roformer {
 enum class PositionDraw { randomized, shape, cape };
 ROFORMER_WORDS(PositionDraw, "randomized", "shape", "cape");
 
-// The scheme that the drawn positions are for.
+// The scheme that uses the drawn positions.
 enum class ExplicitForm { rope, alibi, sinusoidal, learned, noisy_alibi };
 ROFORMER_WORDS(ExplicitForm, "rope", "alibi", "sinusoidal", "learned", "noisy_alibi");
 

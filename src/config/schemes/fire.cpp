@@ -28,7 +28,7 @@ std::vector<Key> fire_options(const SchemeSection& section) {
 SchemeDefinition define_fire() {
   return {.facts = {.name = "fire",
                     .family = "bias",
-                    .shift_invariant = false,  // divides by the query's position
+                    .shift_invariant = false,  // it divides by the query's position
                     .formula = "S_ij += MLP(ln(1 + c|i-j|) / ln(1 + c max(i, L0)))",
                     .cost = "a small network on L*L numbers, each layer",
                     .longer = "yes",

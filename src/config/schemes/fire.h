@@ -1,4 +1,5 @@
-// Settings of `fire`: a small network of the distance over the query's position (Li 2024).
+// Settings of `fire`: a small network maps the distance, divided by the query's position, to a bias
+// (Li 2024).
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ SchemeDefinition define_fope() {
   return {
       .facts = {.name = "fope",
                 .family = "rotary",
-                .shift_invariant = false,  // tables are not on the unit circle
+                .shift_invariant = false,  // its rotations also scale
                 .formula = "as rope, but a pair's cosine and sine are sums over all frequencies "
                            "with coefficients of each head and layer",
                 .cost = "tables of each head and layer, made anew; 6 operations a pair of q "

@@ -75,7 +75,7 @@ class FormulaCheck {
       read_ = true;
       uses(root);
       for (std::size_t i = 0; i < formula_.parameters.size(); ++i) parameter(i);
-      if (!good_) return;  // what the formula comes to is the parameters' doing
+      if (!good_) return;  // invalid parameters would make the checks below fail
       if (root.type == FormulaType::boolean) {
         throw FormulaError(root.column, "a condition where a number is wanted",
                            "where(condition, number, number)");
@@ -100,9 +100,9 @@ class FormulaCheck {
  private:
   const SchemeCheck& check_;
   const FormulaSettings& formula_;
-  std::set<std::size_t> used_;  // parameters
-  bool read_ = false;           // the formula
-  bool good_ = true;            // what the parameters begin at
+  std::set<std::size_t> used_;  // indices of the parameters that the formula uses
+  bool read_ = false;           // the formula was parsed
+  bool good_ = true;            // the initial values are valid
 
   std::int64_t heads() const { return check_.settings().model.heads; }
   std::int64_t layers() const { return check_.layers(); }
@@ -156,7 +156,7 @@ class FormulaCheck {
     return true;
   }
 
-  // Sums of too many terms, where their bounds do not change with an outer sum's variable.
+  // Checks sums for too many terms, unless their bounds depend on an outer sum's variable.
   void sums(const FormulaNode& node) {
     for (const FormulaNode& argument : node.arguments) sums(argument);
     if (node.operation != FormulaOperation::sum) return;
@@ -170,7 +170,7 @@ class FormulaCheck {
            std::any_of(node.arguments.begin(), node.arguments.end(), has_sum);
   }
 
-  // Indices of tables that do not clamp them, for the distances of data.length.
+  // Checks the indices of tables that do not clamp them, for all distances within data.length.
   void indices(const FormulaNode& node) {
     for (const FormulaNode& argument : node.arguments) indices(argument);
     if (node.operation != FormulaOperation::parameter || node.arguments.empty()) return;
@@ -179,8 +179,9 @@ class FormulaCheck {
     if (table.outside == FormulaOutside::clamp || !index.uses.bound.empty()) return;
     const std::int64_t most = check_.settings().data.length - 1;
     const std::int64_t step = most < 20000 && !has_sum(index) ? 1 : most;
-    // A pair of distance d stands at (d, 0) or (0, -d); what is no function of the distance also
-    // has corners in between, which are looked at where the attention is computed.
+    // The pair of positions (d, 0) or (0, -d) represents the distance d. An index that is no
+    // function of the distance also takes other values between these pairs; the attention checks
+    // those when it computes them.
     for (std::int64_t d = check_.both_sides() ? -most : 0; d <= most; d += step) {
       for (const std::int64_t head : {std::int64_t{0}, heads() - 1}) {
         const double at = evaluate_formula(
@@ -196,8 +197,8 @@ class FormulaCheck {
     }
   }
 
-  // What the formula comes to at its beginning for the distances of data.length, where it is of
-  // positions alone. Minus infinity hides a key; anything else that is no number is passed on to
+  // Checks the initial values of a formula that uses positions alone, for all distances within
+  // data.length. Minus infinity hides a key; any other value that is not finite would spread to
   // every loss.
   void values(const FormulaNode& root) const {
     if (root.uses.score) return;
@@ -209,7 +210,7 @@ class FormulaCheck {
             root, {.variable = [&](const std::string& name) { return variable(name, d, head); },
                    .parameter = [&](std::size_t parameter,
                                     double index) { return initial_of(parameter, index, head); }});
-        const auto single = static_cast<float>(value);  // as the model computes it
+        const auto single = static_cast<float>(value);  // in the model's precision
         if (std::isfinite(single) || (std::isinf(single) && single < 0)) continue;
         throw FormulaError(
             root.column,

@@ -1,4 +1,4 @@
-// Settings of `formula`: a bias or new scores as a formula of the user's, with trained parameters.
+// Settings of `formula`: a bias or new scores, given by the user's formula with trained parameters.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 namespace roformer {
 
 struct FormulaSettings {
-  // Added after the scale; by default ALiBi, whose slopes are those of a power of two of heads.
+  // The bias, which is added after the scale. The default is ALiBi with its slopes for a power of
+  // two of heads.
   std::string bias = "-2^(-8 * (h + 1) / heads) * abs(i - j)";
-  std::string score;  // instead of the bias: the new score
+  std::string score;  // new scores, instead of the bias
   std::vector<FormulaParameter> parameters;
-  std::string source;  // where the formula comes from
-  std::string name;    // that tables and charts have for it; empty: its text
+  std::string source;  // where the formula was read
+  std::string name;    // its name in tables and charts; empty: its text
 };
 
 }  // namespace roformer

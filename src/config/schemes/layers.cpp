@@ -21,7 +21,7 @@ std::vector<Key> layers_options(const SchemeSection& section) {
                "schemes' own sections"})};
 }
 
-// The scheme that an entry names, with its options.
+// The scheme that an entry names, with the entry's options.
 PositionSettings scheme_of_entry(const PositionSettings& position, const LayerMapEntry& entry) {
   Settings settings;
   settings.position = position;
@@ -66,7 +66,7 @@ std::vector<SchemePart> parts(const PositionSettings& position, std::int64_t lay
                          fmt::format("layer {} has none; others: NAME", layer));
     }
     const LayerMapEntry& entry = entries[static_cast<std::size_t>(owner)];
-    // The same scheme under two keys is one: it shares what it shares among layers.
+    // Two keys with the same scheme form one part, so that the layers of both share its parameters.
     const auto same = std::find_if(made.begin(), made.end(), [&](const LayerMapEntry* other) {
       return other->text == entry.text && other->options == entry.options;
     });
@@ -109,7 +109,7 @@ void check_layers(const SchemeCheck& check) {
   }
 }
 
-// Does to the options of each of the schemes what is done to a chosen scheme's.
+// Applies a change of the chosen scheme's options to the options of each part.
 template <class Change>
 void for_each_part(PositionSettings& position, Change change) {
   const std::string own = position.scheme;
@@ -128,7 +128,7 @@ std::int64_t shortest_table(const PositionSettings& position) {
       const std::int64_t most = maximal_length(scheme_of_entry(position, entry));
       if (most > 0) least = least == 0 ? most : std::min(least, most);
     } catch (const InvalidValue&) {
-      continue;  // reported by the check
+      continue;  // the check reports it
     }
   }
   return least;

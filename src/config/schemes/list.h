@@ -1,6 +1,6 @@
-// The positional schemes, in the order in which they are listed everywhere. The one line that a new
-// scheme needs beside its own files: from it follow config/schemes/NAME.cpp (`define_NAME`) and
-// position/NAME.cpp (`make_NAME`).
+// The positional schemes in the order in which they are listed everywhere. A new scheme needs one
+// line here besides its own files, config/schemes/NAME.cpp (`define_NAME`) and position/NAME.cpp
+// (`make_NAME`).
 #pragma once
 
 #define ROFORMER_EACH_SCHEME(DO) \

@@ -1,4 +1,4 @@
-// Settings of `none`: no positions, with a temperature of the queries for long texts.
+// Settings of `none`: no positions. A temperature can adapt the queries to long texts.
 #pragma once
 
 #include <cstdint>

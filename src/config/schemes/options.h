@@ -1,5 +1,5 @@
-// What a scheme's file lists its options with: one ROFORMER_OPTION each, and the words that options
-// of several schemes share.
+// Tools with which a scheme's file lists its options: one ROFORMER_OPTION for each, and the
+// descriptions of options that several schemes share.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace roformer {
 
-// Where the options stand: the scheme's section of a choice of scheme in the settings.
+// The section of a scheme that contains the options.
 struct SchemeSection {
   std::string name;  // "position.rope"
   PositionSettings Settings::*position;
@@ -30,7 +30,7 @@ struct SchemeSection {
 
 constexpr double kLongest = 1 << 20;  // tokens in a table
 
-// Rows that mean the same wherever they stand.
+// Options that mean the same in every scheme.
 RowText wavelength_base();
 RowText table_length();
 RowText bucket_count();
@@ -39,6 +39,6 @@ RowText rotary_layout(const char* default_of);
 
 }  // namespace roformer
 
-// One option: a member of the scheme's settings struct, whose name is the key's. For functions with
-// a parameter `section`.
+// One option: a member of the scheme's settings struct, whose name is the key's. The surrounding
+// function must have a parameter `section`.
 #define ROFORMER_OPTION(options, member, ...) section.key(#member, &options::member, __VA_ARGS__)

@@ -7,11 +7,12 @@
 namespace roformer {
 
 struct PathSettings {
-  std::int64_t rank = 32;        // of the projection to w; 0: one matrix
-  std::int64_t convolution = 3;  // tokens of the short convolution; 0: none
-  double epsilon = 1e-6;         // of w's norm
+  std::int64_t rank = 32;        // of the projection to w; 0: one full matrix
+  std::int64_t convolution = 3;  // tokens that the short convolution sees; 0: no convolution
+  double epsilon = 1e-6;         // in the norm of w
   bool forget_gate = false;      // PaTH-FoX
-  bool gate_scaled = true;       // its logarithms times the scores' scale, as the released code
+  // multiply the gates' logarithms by the scores' scale, as the released code does
+  bool gate_scaled = true;
 };
 
 }  // namespace roformer

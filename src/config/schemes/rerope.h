@@ -1,4 +1,4 @@
-// Settings of `rerope`: rope with distances cut at a window (Su, kexue.fm/archives/9708).
+// Settings of `rerope`: rope with distances limited to a window (Su, kexue.fm/archives/9708).
 #pragma once
 
 #include <cstdint>

@@ -210,7 +210,7 @@ void keep_rope_length(PositionSettings& position, std::int64_t length) {
   if (rope.scaling != RopeScaling::none && rope.original_length == 0) rope.original_length = length;
 }
 
-// Dynamic NTK and LongRoPE look at the length, too.
+// The angles of dynamic NTK and LongRoPE also depend on the length.
 std::string rope_remark(const PositionSettings& position, std::int64_t) {
   const auto& rope = position.of<RopeSettings>();
   switch (rope.scaling) {

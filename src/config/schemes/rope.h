@@ -1,4 +1,4 @@
-// Settings of `rope`: pairs of features of q and k are rotated by their position (Su 2021).
+// Settings of `rope`: the position rotates pairs of features of q and k (Su 2021).
 #pragma once
 
 #include <cstdint>
@@ -33,22 +33,23 @@ struct RopeSettings {
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;                 // s
   std::int64_t original_length = 0;  // L0; 0: data.length
-  double beta_fast = 32;             // yarn
+  double beta_fast = 32;             // yarn, with beta_slow
   double beta_slow = 1;
-  double attention_factor = 0;      // 0: the scaling's own
-  double low_frequency_factor = 1;  // llama3
+  double attention_factor = 0;      // 0: the value that the scaling computes
+  double low_frequency_factor = 1;  // llama3, with high_frequency_factor
   double high_frequency_factor = 4;
   double mixed_exponent = 0.75;  // b of ntk_mixed
-  // longrope: what each pair's frequency is divided by, in texts of up to L0 and of more tokens.
+  // longrope: the divisors of each pair's frequency, in texts of at most L0 tokens (short) and in
+  // longer ones (long).
   std::vector<double> short_factor;  // [pairs]
   std::vector<double> long_factor;
   double proportion = 1;  // p_rope: share of the pairs that are rotated
 };
 
-// The features that `fraction` of so many comes to, rounded because a fraction such as 0.3 is not
-// exact in binary. Of a head it must be even, which the check of the configuration sees to.
+// The number of features in `fraction` of `features`, rounded because a fraction such as 0.3 is not
+// exact in binary. The number must be even for a head; the check of the configuration ensures that.
 std::int64_t rotary_share(double fraction, std::int64_t features);
-// Those of them that are rotated: whole pairs.
+// The number of these features that are rotated, in whole pairs.
 std::int64_t rotary_width(double fraction, std::int64_t features);
 
 }  // namespace roformer

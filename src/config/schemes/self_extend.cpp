@@ -30,7 +30,7 @@ SchemeDefinition define_self_extend() {
   return {.facts = {.name = "self_extend",
                     .family = "rotary",
                     .causal_only = true,
-                    .shift_invariant = false,  // groups lie where they are
+                    .shift_invariant = false,  // groups have fixed places
                     .rotary = true,
                     .tried_on = "rope",
                     .formula = "as rope below a window W, beyond it of the distance "

@@ -1,5 +1,4 @@
-// Settings of `self_extend`: rope whose far distances are counted in groups (Jin 2024,
-// arXiv:2401.01325).
+// Settings of `self_extend`: rope that counts far distances in groups (Jin 2024, arXiv:2401.01325).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,8 @@
 
 namespace roformer {
 
-// Of the far query, W - W/G: the released code divides as real numbers (eager) or rounds down.
+// The shift W - W/G of queries for far keys. The released code divides as real numbers (eager) or
+// rounds down.
 enum class SelfExtendShift { real, floor };
 ROFORMER_WORDS(SelfExtendShift, "real", "floor");
 

@@ -6,8 +6,8 @@
 namespace roformer {
 
 struct ShawSettings {
-  std::int64_t left = 16;   // clip of j - i on the left
-  std::int64_t right = 16;  // and on the right
+  std::int64_t left = 16;   // the largest distance j - i to the left
+  std::int64_t right = 16;  // the largest distance to the right
   bool values = true;
 };
 

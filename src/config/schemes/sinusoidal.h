@@ -11,7 +11,7 @@ ROFORMER_WORDS(SinusoidalLayout, "interleaved", "concat", "tensor2tensor");
 struct SinusoidalSettings {
   SinusoidalLayout layout = SinusoidalLayout::interleaved;
   double base = 10000;
-  double scale = 1;  // factor of the table when it is added to the embedding
+  double scale = 1;  // multiplies the table before it is added to the embedding
 };
 
 }  // namespace roformer

@@ -38,7 +38,7 @@ SchemeDefinition define_streaming() {
   return {.facts = {.name = "streaming",
                     .family = "rotary",
                     .causal_only = true,
-                    .shift_invariant = false,  // the first tokens lie where they are
+                    .shift_invariant = false,  // the first tokens keep their places
                     .rotary = true,
                     .tried_on = "rope alibi",
                     .formula = "as rope or alibi among the first s and the last r tokens, numbered "

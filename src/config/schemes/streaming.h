@@ -1,5 +1,5 @@
-// Settings of `streaming`: a window of recent tokens and the first ones, StreamingLLM (Xiao 2024,
-// arXiv:2309.17453) and LM-Infinite (Han 2024, arXiv:2308.16137).
+// Settings of `streaming`: each token sees a window of recent tokens and the first tokens of the
+// text. StreamingLLM (Xiao 2024, arXiv:2309.17453) and LM-Infinite (Han 2024, arXiv:2308.16137).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace roformer {
 
-// How far the first tokens are once those between are gone: by their place among what is left
-// (StreamingLLM), or at the window's end (LM-Infinite).
+// The distance to the first tokens once the tokens after them are evicted: their place among the
+// remaining tokens (StreamingLLM), or the end of the window (LM-Infinite).
 enum class StreamingDistance { slots, clipped };
 ROFORMER_WORDS(StreamingDistance, "slots", "clipped");
 
@@ -21,7 +21,7 @@ struct StreamingSettings {
   RotaryLayout layout = RotaryLayout::half;
   double base = 10000;
   std::int64_t sinks = 4;      // s
-  std::int64_t recent = 2000;  // r, the token itself among them
+  std::int64_t recent = 2000;  // r, including the token itself
   StreamingDistance distance = StreamingDistance::slots;
   StreamingForm form = StreamingForm::rope;
 };

@@ -23,7 +23,7 @@ void check_t5(const SchemeCheck& check) {
   check_buckets(check, settings.buckets, settings.max_distance);
 }
 
-// To the first distance of the last bucket, where both sides have half of them.
+// The first distance of the last bucket. In an encoder each side has half of the buckets.
 std::int64_t t5_reach(const PositionSettings& position) {
   const auto& settings = position.of<T5Settings>();
   const auto count = static_cast<double>(settings.buckets / 2);

@@ -8,7 +8,7 @@ namespace roformer {
 struct TransformerXlSettings {
   double base = 10000;
   std::int64_t clamp = 0;  // largest distance; 0: no clamp
-  bool untie = false;      // u and w of each layer's own
+  bool untie = false;      // each layer has its own u and w
 };
 
 }  // namespace roformer

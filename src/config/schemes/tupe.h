@@ -1,4 +1,4 @@
-// Settings of `tupe`: positions with projections of their own, [CLS] untied (Ke 2021).
+// Settings of `tupe`: separate projections for positions, with [CLS] untied (Ke 2021).
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace roformer {
 
 struct TupeSettings {
   std::int64_t length = 512;
-  bool relative = true;  // TUPE-R, else TUPE-A
+  bool relative = true;  // TUPE-R; false: TUPE-A
   bool untie_cls = true;
-  bool norm = false;  // LayerNorm of the table, as the authors' code
+  bool norm = false;  // LayerNorm of the table, as in the authors' code
   double norm_epsilon = 1e-5;
   std::int64_t buckets = 32;
   std::int64_t max_distance = 128;

@@ -33,9 +33,10 @@ std::vector<Key> xpos_options(const SchemeSection& section) {
   };
 }
 
-// The first pair's factor is ((1 + gamma) / gamma)^(position / scale_base) in k, its inverse in q.
+// The first pair's factor in k is ((1 + gamma) / gamma)^(position / scale_base); in q it is the
+// inverse.
 std::int64_t xpos_positions(const PositionSettings& position) {
-  constexpr double kLargestExponent = 80;  // float ends at e^88.7; the rest is for q and k
+  constexpr double kLargestExponent = 80;  // float ends at e^88.7; this leaves room for q and k
   const auto& xpos = position.of<XposSettings>();
   const double exponent = std::log((1 + xpos.gamma) / xpos.gamma) / xpos.scale_base;
   return std::max<std::int64_t>(1, std::llround(std::min(1e9, kLargestExponent / exponent)));

@@ -1,4 +1,4 @@
-// The facts and keys of the classifier of GLUE's tasks.
+// The facts and keys of the task glue, a classifier.
 #include "config/schema_row.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -47,7 +47,8 @@ std::vector<TaskFigure> glue_figures(const Settings& settings) {
   }
   figures.push_back({ranking, ranking});
   if (settings.glue.task != GlueTask::mnli) return figures;
-  for (const TaskFigure& figure : std::vector(figures)) {  // of its second set
+  // the same figures of the second validation set
+  for (const TaskFigure& figure : std::vector(figures)) {
     figures.push_back({figure.figure + "_mismatched", figure.metric + "_mismatched"});
   }
   return figures;

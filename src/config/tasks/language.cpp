@@ -1,4 +1,4 @@
-// The facts of the masked and the causal language model.
+// The facts of the masked and the causal language models.
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kPreparedText =
     "make a data set with `roformer data prepare`, then --data.directory FOLDER";
 
-// With those at the lengths of the stages, and those of the denominators of linear attention
+// Adds the figures at the lengths of the stages and the figures of linear attention's denominators
 // (attention/denominator_check.h).
 std::vector<TaskFigure> language_figures(std::vector<TaskFigure> figures,
                                          const Settings& settings) {

@@ -1,6 +1,6 @@
-// The tasks, in the order in which they are listed everywhere. The one line that a new task needs
-// beside its own files: from it follow config/tasks/ (`NAME_facts`: keys, figures, what a
-// configuration must know) and tasks/ (`define_NAME`: everything that needs tensors).
+// The tasks in the order in which they are listed everywhere. A new task needs one line here
+// besides its own files: config/tasks/ (`NAME_facts`: keys, figures, and the facts for checks) and
+// tasks/ (`define_NAME`: everything that needs tensors).
 #pragma once
 
 #define ROFORMER_EACH_TASK(DO) \

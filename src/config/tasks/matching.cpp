@@ -1,4 +1,4 @@
-// The facts and keys of the matcher of texts.
+// The facts and keys of the task matching.
 #include "config/schema_row.h"
 #include "config/task_facts.h"
 #include "config/words.h"

@@ -1,4 +1,4 @@
-// The facts and keys of the probes of length, causal and for encoders.
+// The facts and keys of the length probes, causal and for encoders.
 #include <cstdint>
 
 #include "config/schema_row.h"
@@ -30,7 +30,7 @@ std::vector<Key> probe_keys() {
   };
 }
 
-// At the trained length, and beyond it at 2, 4 ... times as long.
+// Figures at the trained length and at 2, 4, ... times that length.
 std::vector<TaskFigure> probe_figures(const Settings& settings) {
   std::vector<TaskFigure> figures{{"loss", "validation_loss"}};
   for (std::int64_t times = 1; times <= settings.probe.longest; times *= 2) {

@@ -24,7 +24,7 @@ Family bert_family() {
       .language_head = bert_language_head(),
       .pooler = bert_pooler(),
       .classification_head = {{{"classifier", "classifier", {Size::any, Size::width}}}},
-      .ignored_endings = {"position_ids"},  // 0, 1, 2, ...
+      .ignored_endings = {"position_ids"},  // the tensor 0, 1, 2, ...
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .always_tied = true,
       .expect =

@@ -85,7 +85,7 @@ void refuse_other_models(const Family& family, const JsonFields& fields) {
   const bool language = named && std::ranges::any_of(*names, [](const nlohmann::json& name) {
                           const std::string text = name.is_string() ? name.get<std::string>() : "";
                           return text.ends_with("ForCausalLM") ||
-                                 text.ends_with("Model");  // the latter: without a head
+                                 text.ends_with("Model");  // "Model": without a head
                         });
   if (named && !language) {
     const nlohmann::json& first = names->front();

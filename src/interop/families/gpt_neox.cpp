@@ -57,7 +57,7 @@ Family gpt_neox_family() {
                                   {vocabulary, width},
                                   has_own_output}},
                         .twins = {{"embed_out.weight", "embed_in.weight"}}},
-      // Masks and frequencies of releases before 2023.
+      // Masks and frequencies that releases before 2023 stored.
       .ignored_endings = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
       .inside = {"layers.", "embed"},
       .rotates_halves = true,

@@ -1,4 +1,4 @@
-// The families, one a file.
+// The families. Each has one file.
 #pragma once
 
 #include "interop/family.h"

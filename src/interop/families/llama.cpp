@@ -132,7 +132,7 @@ Family llama_like(const LlamaVariant& variant) {
       .language_head =
           {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
            .twins = {{"lm_head.weight", "embed_tokens.weight"}}},
-      .ignored_endings = {".rotary_emb.inv_freq"},  // of releases before 2023
+      .ignored_endings = {".rotary_emb.inv_freq"},  // stored by releases before 2023
       .inside = {"layers.", "embed"},
       .rotates_halves = true,
       .expect = expect_llama,

@@ -1,6 +1,6 @@
-// MarianMT (Opus-MT): a post-norm encoder-decoder with sinusoids, sines first, then cosines; what
-// its tables of tokens and its output bias need beside the map is in translator.cpp. Field names
-// and defaults: transformers' configuration_marian.py and its generation's.
+// MarianMT (Opus-MT): a post-norm encoder-decoder with sinusoids, sines first, then cosines.
+// translator.cpp handles the tables of tokens and the output bias. Field names and defaults:
+// transformers' configuration_marian.py and the defaults of its generation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,11 @@ namespace {
 using nlohmann::json;
 using Json = ConfigField::Json;
 
-constexpr std::int64_t kStandardLength = 20;    // of generate(), where nothing is said
-constexpr std::int64_t kStandardForcedEnd = 0;  // of MarianConfig
+constexpr std::int64_t kStandardLength = 20;    // generate()'s default
+constexpr std::int64_t kStandardForcedEnd = 0;  // MarianConfig's default
 constexpr double kMostRows = 1 << 24;
-constexpr double kMarianNormEpsilon = 1e-5;  // torch's; the configuration has no field for it
+// torch's default; the configuration has no field for it
+constexpr double kMarianNormEpsilon = 1e-5;
 
 std::vector<WeightRow> joined(std::initializer_list<std::vector<WeightRow>> lists) {
   std::vector<WeightRow> rows;
@@ -29,7 +30,7 @@ std::vector<WeightRow> joined(std::initializer_list<std::vector<WeightRow>> list
   return rows;
 }
 
-// A number that encoder and decoder share here.
+// A number that the encoder and the decoder share in this program.
 ConfigField of_encoder(std::string name, ModelCount member, std::int64_t standard,
                        const Range& range) {
   return count(std::move(name), member, standard, range);
@@ -156,8 +157,8 @@ DecodingSettings read_decoding(const JsonFields& fields) {
           .longest_extra = fields.count("max_new_tokens", longest - 1, between(1, kMost))};
 }
 
-// generate() forces the first and the last token of a text, whatever the model makes of them.
-// `standard`: the end that is forced where the file does not say.
+// generate() forces the first and the last token of a text, whatever the model predicts.
+// `standard`: the forced last token if the file does not say.
 void read_forced_tokens(const JsonFields& fields, std::int64_t standard, FolderConfig& config) {
   DecodingSettings& decoding = config.settings.decoding;
   decoding.first_token = fields.count("forced_bos_token_id", -1,
@@ -174,7 +175,7 @@ void read_forced_tokens(const JsonFields& fields, std::int64_t standard, FolderC
                              describe_json(id), config.tokens.end));
 }
 
-// Single ids among bad_words_ids ([[7], [8, 9]]) and suppress_tokens ([7]).
+// The single ids in bad_words_ids ([[7], [8, 9]]) and suppress_tokens ([7]).
 std::vector<std::int64_t> read_never(const JsonFields& fields) {
   std::vector<std::int64_t> never;
   for (const char* name : {"bad_words_ids", "suppress_tokens"}) {
@@ -210,7 +211,7 @@ std::vector<std::string> note_generation(const JsonFields& fields) {
   return notes;
 }
 
-// As generate() takes them: from its own file where that has them.
+// Reads the tokens as generate() does: generation_config.json takes precedence.
 TranslatorTokens read_tokens(const JsonFields& fields, const JsonFields& generation,
                              std::int64_t rows) {
   const auto token = [&](const char* name, std::int64_t standard) {
@@ -248,7 +249,7 @@ void parse_marian(const Family& family, const JsonFields& fields, const JsonFiel
   config.tokens = read_tokens(fields, generation, rows.target);
   settings.decoding = read_decoding(generation);
   config.notes = note_generation(generation);
-  // A model without generation_config.json has the field of its configuration class.
+  // A model without generation_config.json takes the field from its configuration class.
   const std::int64_t forced = config.has_generation ? -1 : kStandardForcedEnd;
   read_forced_tokens(generation, forced, config);
 }
@@ -322,7 +323,7 @@ Json write_generation(const ExportedConfig& config) {
   const double longest =
       decoding.longest_factor * static_cast<double>(config.settings.data.length) +
       static_cast<double>(decoding.longest_extra);
-  // Wu's penalty is none with alpha 0.
+  // Wu's penalty with alpha 0 has no effect.
   const bool by_length = decoding.length_penalty == LengthPenalty::average || decoding.alpha == 0;
   Json document = {
       {"num_beams", decoding.beam},

@@ -1,8 +1,8 @@
-// ModernBERT (Warner et al. 2024): a pre-norm encoder with a gate in its feed-forward parts, a norm
-// of the embedding in the place of the first layer's, and layers that see the whole text between
-// layers with a window. Field names and defaults: transformers' configuration_modernbert.py, in the
-// form of version 5 (layer_types, rope_parameters) and of the releases before it
-// (global_attn_every_n_layers, global_rope_theta, local_rope_theta).
+// ModernBERT (Warner et al. 2024): a pre-norm encoder with gated feed-forward layers. A norm of the
+// embedding takes the place of the first layer's norm, and layers that see the whole text alternate
+// with layers that have a window. Field names and defaults: transformers'
+// configuration_modernbert.py, in the form of version 5 (layer_types, rope_parameters) and of the
+// releases before it (global_attn_every_n_layers, global_rope_theta, local_rope_theta).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,16 +28,17 @@ constexpr const char* kFull = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
 constexpr std::int64_t kLongestWindow = (std::int64_t{1} << 20) - 2;
 
-// Which layers see the whole text and which a window around each token, and the base of the
-// rotation that each kind has.
+// Which layers see the whole text, which see a window around each token, and the base of the
+// rotation of either kind.
 struct ModernBertLayers {
-  std::vector<bool> full;     // for every layer: sees the whole text
-  std::int64_t window = 129;  // tokens that the others see, as many on the left as on the right
+  std::vector<bool> full;     // for each layer: whether it sees the whole text
+  // tokens that the other layers see, as many on the left as on the right
+  std::int64_t window = 129;
   double full_base = 160000, window_base = 10000;
 
   bool some_full() const { return std::ranges::find(full, true) != full.end(); }
   bool all_full() const { return std::ranges::find(full, false) == full.end(); }
-  // n where the layers 0, n, 2n, ... and no others see the whole text; 0: they are others.
+  // n if exactly the layers 0, n, 2n, ... see the whole text; 0 otherwise.
   std::int64_t step() const {
     const auto layers = static_cast<std::int64_t>(full.size());
     for (std::int64_t step = 1; step <= layers; ++step) {
@@ -49,7 +50,7 @@ struct ModernBertLayers {
     }
     return 0;
   }
-  // As a key of a map of layers: "0-last/3", "0,4,5".
+  // The layers that see the whole text as a key of a map of layers: "0-last/3", "0,4,5".
   std::string key_of_full() const {
     if (step() > 0 && step() < static_cast<std::int64_t>(full.size())) {
       return fmt::format("0-last/{}", step());
@@ -62,7 +63,7 @@ struct ModernBertLayers {
   }
 };
 
-// As attention.* and position.* say it.
+// Writes the layers into attention.* and position.*.
 void set_layers(const ModernBertLayers& layers, Settings& settings) {
   const auto window = [](std::string which, std::int64_t window) {
     return LayerMapEntry{
@@ -148,7 +149,7 @@ ModernBertLayers layers_of(const Settings& settings, Wishes& wishes) {
   return result;
 }
 
-// Of a model that ModernBERT can express.
+// The layers of a model that ModernBERT can express.
 ModernBertLayers layers_of(const Settings& settings) {
   Wishes wishes;
   ModernBertLayers layers = layers_of(settings, wishes);
@@ -168,7 +169,7 @@ ActivationKind read_gate(const JsonFields& fields) {
   return swish ? ActivationKind::swiglu : ActivationKind::geglu;
 }
 
-// One setting for all of them: there are biases everywhere, or nowhere.
+// One setting for all biases: the model has all of them or none.
 bool read_biases(const JsonFields& fields) {
   const bool bias = fields.flag("norm_bias", false);
   for (const char* name : {"attention_bias", "mlp_bias", "classifier_bias"}) {
@@ -206,7 +207,7 @@ std::vector<bool> read_full_layers(const JsonFields& fields, std::int64_t layers
   return full;
 }
 
-// For one kind of layers: that of rope_parameters where it is there, else the older field's.
+// The base for one kind of layer: from rope_parameters if it is there, else from the older field.
 double read_base(const JsonFields& fields, const char* kind, double standard) {
   if (fields.find("rope_parameters") == nullptr) return standard;
   const JsonFields rotations = fields.object("rope_parameters");
@@ -236,9 +237,9 @@ void require_known_rotations(const JsonFields& fields) {
 ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
   require_known_rotations(fields);
   ModernBertLayers result{.full = read_full_layers(fields, layers)};
-  // Theirs is the whole window without its middle; an odd one is rounded down.
+  // transformers counts the whole window without its middle and rounds an odd window down.
   std::int64_t side = fields.count("local_attention", 128, between(0, kLongestWindow)) / 2;
-  if (fields.find("sliding_window") != nullptr) {  // the newer name, for one side
+  if (fields.find("sliding_window") != nullptr) {  // the newer field, which counts one side
     const std::int64_t newer = fields.count("sliding_window", side, between(0, kLongestWindow / 2));
     if (fields.find("local_attention") != nullptr && newer != side) {
       fields.refuse("sliding_window", fmt::format("{}, half of local_attention", side));
@@ -247,7 +248,7 @@ ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
   }
   result.window = 2 * side + 1;
   const double full_base = rotary_base(fields, "global_rope_theta", result.full_base);
-  // Null: the same as the other layers' (transformers before 5).
+  // Null: the base of the other layers (transformers before 5).
   const bool shared = fields.has("local_rope_theta") && fields.find("local_rope_theta") == nullptr;
   const double window_base =
       shared ? full_base : rotary_base(fields, "local_rope_theta", result.window_base);
@@ -419,14 +420,14 @@ Family modernbert_family() {
            .twins = {{"decoder.weight", "embeddings.tok_embeddings.weight"}}},
       .classification_head = {{{"head.dense", "head.dense", {width, width}},
                                {"head.norm", "head.norm", {width}},
-                               // Its last layer has a bias in every model.
+                               // The head's last layer has a bias in every model.
                                {"classifier.weight", "classifier.weight", {any, width}},
                                {"classifier.bias", "classifier.bias", {any}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .rotates_halves = true,
       .one_head = true,
       .expect = expect_modernbert,
-      // What its rotations, which have no table, are said to reach.
+      // The length that its rotations claim to reach; they have no table.
       .least_positions = 8192,
       .note = note_modernbert,
   };

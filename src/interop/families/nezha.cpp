@@ -1,4 +1,4 @@
-// NEZHA (Wei et al. 2019): BERT whose keys and values get fixed sines and cosines of the distance
+// NEZHA (Wei et al. 2019): BERT with fixed sines and cosines of the distance in keys and values
 // instead of a table of positions. Field names and defaults: configuration_nezha.py of transformers
 // 4; transformers 5 no longer has the family.
 #include "config/schemes/nezha.h"

@@ -1,5 +1,5 @@
-// Qwen 2 and Qwen 3: Llama's layers, with a bias or a norm of queries and keys. Defaults:
-// transformers' configuration_qwen2.py and configuration_qwen3.py.
+// Qwen 2 and Qwen 3: Llama's layers with biases (Qwen 2) or norms (Qwen 3) of queries and keys.
+// Defaults: transformers' configuration_qwen2.py and configuration_qwen3.py.
 #include "interop/families/causal.h"
 #include "interop/families/list.h"
 

@@ -1,5 +1,5 @@
-// RoFormer (Su et al. 2021): BERT's layers with queries and keys (and with rotary_value values)
-// whose neighbouring features are rotated. Field names and defaults: transformers'
+// RoFormer (Su et al. 2021): BERT's layers with rotations of neighbouring features in queries and
+// keys, and in values with rotary_value. Field names and defaults: transformers'
 // configuration_roformer.py.
 #include <fmt/format.h>
 
@@ -79,7 +79,7 @@ Family roformer_family() {
             expect_bert_layers(settings, wishes);
             expect_head(settings, ClassifierHead::roformer, "RoFormer", wishes);
           },
-      // transformers' default; its tables can hold no text that is longer.
+      // transformers' default. Its tables cannot hold a longer text.
       .least_positions = 1536,
       .note =
           [](const Settings& settings, std::vector<std::string>& notes) {
