@@ -70,8 +70,9 @@ void warn_of_fields(const std::filesystem::path& file) {
       file.string());
 }
 
-// A hard link has the text of another member. It is left out if that member was read, so that no
-// document occurs twice; otherwise its text would be lost, so this throws.
+// Requires that the target of each hard link was read. A hard link has the text of its target. The
+// link itself is left out, so that no document occurs twice. Throws Error if the target was not
+// read, since its text would be lost.
 void require_targets(const std::filesystem::path& archive, const CorpusStream& stream,
                      const std::set<std::string>& read, const CorpusOptions& options) {
   for (const CorpusStream::HardLink& link : stream.hard_links()) {

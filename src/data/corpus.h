@@ -44,8 +44,7 @@ struct CorpusOptions {
 };
 
 // Receives the corpus in order. Lines come without their line ends. Blank lines inside a document
-// come as empty ones. A line longer than 1 MiB comes in parts; all but the last say that more
-// follows.
+// come as empty ones. A line longer than 1 MiB, without its end, comes in parts.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
