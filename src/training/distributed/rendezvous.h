@@ -20,7 +20,7 @@ struct Rendezvous {
 };
 
 // Returns when all processes have come. Throws Error: failure naming those that did not come within
-// the timeout, or saying that another training meets there; usage where the processes were started
+// the timeout, or saying that another training meets there; usage if the processes were started
 // differently.
 Rendezvous rendezvous(const Launch& launch, const ConnectOptions& options);
 
