@@ -1,6 +1,6 @@
-// Analyses the self-attention of a trained language model or translator on real text: what the
-// scores depend on, where the attention goes, which frequencies are used, and the loss without
-// positions. explain_report.h shows the results.
+// Analyses the self-attention of a trained language model or translator on real text: the causes of
+// the scores, the targets of the attention, the frequencies in use, and the loss without positions.
+// explain_report.h shows the results.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct ExplainedStack {
   std::vector<std::int64_t> same_tokens;  // positions where all texts hold the same token
 };
 
-// For each text (row or sentence) the sum of its losses and the number of its targets.
+// For each text (row or sentence), the sum of its losses and the number of its targets.
 struct RowLosses {
   std::vector<double> sums;
   std::vector<std::int64_t> targets;
@@ -56,7 +56,7 @@ struct ExplainedTexts {
   std::string in_words;                  // "64 rows of 512 tokens"
   std::string folder;                    // of the data
   std::int64_t frequency_sequences = 0;  // texts that the use of rotary frequencies is measured on
-  // One observer for each stack, null where a stack is not observed; empty: none is.
+  // One observer for each stack, null if a stack is not observed. Empty: no stack is.
   std::function<RowLosses(std::span<AttentionObserver* const>)> losses;
 };
 
@@ -78,7 +78,7 @@ struct ExplainedLayer {
   std::string title() const;  // "layer 3", "encoder layer 3"
 };
 
-// Second minus first, nats a target, and its standard error by the texts.
+// The second minus the first, in nats per target, and its standard error over the texts.
 struct LossChange {
   double change = 0;
   double standard_error = 0;  // NaN for one row
@@ -122,7 +122,8 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options);
 
-// Throws Error (usage) for linear attention alone, before any text is read. `run`: its name.
+// Throws Error (usage) for a model with only linear attention, before any text is read. `run`: its
+// name.
 void require_explainable(const Settings& settings, const std::string& run);
 
 }  // namespace roformer

@@ -52,7 +52,7 @@ struct SchemeEquality {
   }
 };
 
-// The share that a loss may differ by: rounding that grows over the steps.
+// The share by which a loss may differ: rounding that grows over the steps.
 double allowed_difference(Precision precision);
 
 // Trains settings' model on random tokens. `done` is called with each scheme's result.

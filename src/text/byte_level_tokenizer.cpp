@@ -248,7 +248,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
   TokenId unknown_, text_start_;
   MaskSpaces mask_spaces_;
   std::array<TokenId, 256> byte_ids_{};
-  // Lists by bytes the places where whole words come first.
+  // The ids of whole words by their bytes. Filled only if whole words are taken before merges.
   std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>> words_;
   std::vector<NormalForm> normal_forms_;
   std::vector<Step> steps_;
