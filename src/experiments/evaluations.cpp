@@ -29,7 +29,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// --- What both kinds of evaluation share ---
+// --- The common part of both kinds of evaluation ---
 
 // The checkpoint of the validation whose figures the run shows, so that both describe the same
 // weights. The other checkpoint if that one was not kept.

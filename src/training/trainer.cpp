@@ -229,7 +229,7 @@ class Trainer {
   }
 
   std::optional<StopReason> stop_reason() const {
-    // Not after a bad step, whose weights are not saved.
+    // Does not stop after a bad step, since its weights are not saved.
     constexpr int kMostWaits = 3;
     if (stop_signal_ != 0 &&
         (gave_up_step_ || state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
@@ -327,8 +327,8 @@ class Trainer {
     return logs || validates;
   }
 
-  // Asked between two micro-batches, since a step may take very long. Never after a bad step, whose
-  // weights would not be saved.
+  // Called between two micro-batches, since a step may take very long. Returns false after a bad
+  // step, whose weights would not be saved.
   bool stops_in_step() const {
     return stop_signal_ == 0 && state_.skipped_in_row == 0 &&
            processes_.stops(StopSignals::received() != 0);

@@ -223,7 +223,7 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
 
 void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
                            const std::vector<Assignment>& flags, Problems& problems) {
-  // True where the axis sets the key, too. Reported once for each axis.
+  // True if the axis also sets the key. Reported once for each axis.
   const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
     for (const MatrixValue& value : axis.values) {
       for (const Assignment& other : value.assignments) {

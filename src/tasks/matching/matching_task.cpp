@@ -29,7 +29,7 @@
 namespace roformer {
 namespace {
 
-// 1 where the text is the closer one of a triplet, or a pair matches.
+// 1 if the text is the closer one of a triplet, or if a pair matches.
 double target_of(const MatchingSet& set, std::int64_t text) {
   if (set.source.triplets) return text % 2 == 0 ? 1 : 0;
   return set.source.examples[static_cast<std::size_t>(text)].matches ? 1 : 0;
