@@ -174,7 +174,7 @@ struct StackAnalysis {
   AttentionRecorder recorder;
   std::vector<PositionMeans> means;  // of its layers; empty: nothing is added to the embedding
   bool adds_to_embedding = false;
-  std::vector<std::string> ablation;  // what is switched off, in words
+  std::vector<std::string> ablation;  // the parts that are switched off, in words
 
   StackAnalysis(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
       : stack(of),

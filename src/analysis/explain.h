@@ -36,7 +36,7 @@ struct ExplainOptions {
 };
 
 struct ExplainedStack {
-  std::string name;  // of a translator: "encoder", "decoder"; empty where there is one only
+  std::string name;  // a translator's stack: "encoder", "decoder"; empty if there is only one
   const TransformerStack* stack = nullptr;
   std::int64_t tokens = 0;                // of all texts
   std::int64_t longest = 0;               // tokens of a text
@@ -71,7 +71,7 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
 // --- Results ---
 
 struct ExplainedLayer {
-  std::string stack;        // "encoder", "decoder"; empty where the model has one stack
+  std::string stack;        // "encoder", "decoder"; empty if the model has one stack
   std::int64_t number = 0;  // in the stack
 
   std::string name() const;   // "3", "encoder 3"
@@ -104,7 +104,7 @@ struct Explanation {
   std::string texts;                                    // "64 rows of 512 tokens"
   std::int64_t sequences = 0, length = 0, targets = 0;  // length: of the longest text
   double loss = 0, standard_error = 0;
-  std::vector<std::string> ablation;  // what was switched off, in words
+  std::vector<std::string> ablation;  // the parts that were switched off, in words
   bool ablated = false;
   LossChange without_positions;  // in all layers
   struct StackChange {

@@ -23,7 +23,7 @@ struct GoldenErrors {
 
 struct GoldenResult {
   std::string file;
-  std::string scheme;  // this program's name for it, or the case's where it is unknown
+  std::string scheme;  // this program's name for it, or the case's if it is unknown
   GoldenErrors float64, float32;
   std::string problem;  // why the case could not be run, or what differs in shape
   bool passed() const;

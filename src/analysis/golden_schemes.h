@@ -39,7 +39,7 @@ struct GoldenSetup {
   double content_scale = 1;  // of x, before what the scheme adds to it
   // For schemes with token inputs: [B, H, Lk, F] from the case's inputs.
   std::function<at::Tensor(const GoldenArrays& inputs)> token_inputs;
-  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], where the case gives them
+  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], if the case gives them
   // For schemes whose constants the case gives: makes them from the case's tensors.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };

@@ -16,7 +16,7 @@ class RatioSums {
   void add(const at::Tensor& values, const at::Tensor& weights);
   bool empty() const { return !values_.defined(); }
 
-  at::Tensor ratio() const;  // [..]; 0 where no text has a weight
+  at::Tensor ratio() const;  // [..]; 0 if no text has a weight
   // The standard error over the texts that have a weight, as in ClusteredMean; NaN for fewer than
   // two.
   at::Tensor standard_error() const;

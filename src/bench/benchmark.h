@@ -89,7 +89,7 @@ struct StepBenchmark {
   double loader_share = 0;               // time of making the step's batch over the step's
   std::int64_t peak_memory_mib = 0;      // of the process
   std::int64_t gpu_memory_mib = 0;       // the most of tensors on a GPU; 0: none was used
-  std::optional<StepProfile> profile;    // where one was asked for
+  std::optional<StepProfile> profile;    // set if a profile was requested
 };
 
 struct BenchmarkRounds {

@@ -17,10 +17,10 @@ namespace roformer {
 struct ComparedPair {
   std::string work;     // "pretraining step, small, fp32"
   std::string ours;     // the words after `roformer`, for the shell
-  std::string peer;     // whose program: "Hugging Face, eager"
+  std::string peer;     // the peer program: "Hugging Face, eager"
   std::string command;  // the peer's, for the shell
   std::string figure;   // key of the JSON objects: "step_ms", "sentences_per_s"
-  std::string note;     // what is not equal
+  std::string note;     // the differences between the two
 };
 
 struct SpeedComparison {

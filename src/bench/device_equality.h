@@ -20,7 +20,7 @@ namespace roformer {
 struct AttentionEquality {
   std::int64_t cases = 0;
   double difference = 0;  // the largest, as a share of the largest number of its tensor
-  std::string worst;      // where: "width 64, causal, table: gradient of the keys"
+  std::string worst;      // the place: "width 64, causal, table: gradient of the keys"
   std::string problem;    // why the device, or the CPU, has no such attention
 
   bool passed() const;

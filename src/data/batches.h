@@ -126,7 +126,8 @@ struct MaskedBatch : TokenBatch {
 
 // The token after each one; kNoTarget if the next token belongs to another sequence.
 struct CausalBatch : TokenBatch {
-  static constexpr std::int64_t kNoTarget = -100;  // what cross-entropy ignores by default
+  // The value that cross-entropy ignores by default.
+  static constexpr std::int64_t kNoTarget = -100;
   std::vector<std::int64_t> targets;               // [B * L]
   std::int64_t target_count = 0;                   // of those that are not kNoTarget
 };

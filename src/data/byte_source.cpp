@@ -62,7 +62,7 @@ struct ZipDirectory {
   std::uint64_t members = 0;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
-  std::uint64_t end = 0;  // where it must end
+  std::uint64_t end = 0;  // the required end
 };
 
 // The end record at `at`, or the zip64 record before it, which also holds larger counts. Empty if

@@ -50,9 +50,9 @@ class ByteSource {
   class CompressedFile;
   std::unique_ptr<CompressedFile> compressed_;
   bool is_copy_ = false;  // of what was compressed or came through a pipe
-  std::string block_;     // what was read last, of a plain file
-  std::string begin_;     // what was read to see what the file is
-  std::string end_;       // of what was read, where it cannot be sought
+  std::string block_;     // the last block read from a plain file
+  std::string begin_;     // the first bytes, read to detect the format
+  std::string end_;       // the last bytes read, if the file is not seekable
   std::uint64_t size_ = 0;
   std::uint64_t raw_bytes_ = 0;
   std::string error_;

@@ -16,7 +16,7 @@
 namespace roformer {
 namespace {
 
-constexpr int kShortestZstdWindow = 27;  // what Zstandard reads without being asked
+constexpr int kShortestZstdWindow = 27;  // the limit of Zstandard's default settings
 constexpr int kLongestZstdWindow = 31;
 constexpr std::uint64_t kWindowShare = 4;  // the divisor of the free memory
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{1} << 30;

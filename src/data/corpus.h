@@ -105,14 +105,15 @@ std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 struct ByteShares {
   std::array<std::uint64_t, 3> bytes = {};  // by Split, of the whole file; all 0: not divided so
   std::string sha1;                         // of the whole file; empty: not known
-  std::string begins_with;                  // what a prefix is known by; empty: not known
+  // The first bytes of the file, by which a prefix is recognised; empty: not known.
+  std::string begins_with;
 
   std::uint64_t whole() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
 
 struct DividedFile {
   std::uint64_t bytes = 0;          // that the file has
-  std::vector<std::uint64_t> cuts;  // where validation and test begin
+  std::vector<std::uint64_t> cuts;  // the offsets of validation and test
 };
 
 // Reads the only file of the corpus from beginning to end. Throws Error if the corpus has several

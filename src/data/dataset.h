@@ -30,7 +30,7 @@ struct SplitCounts {
 // The contents of dataset.json.
 struct DatasetDescription {
   std::string name;
-  std::string source;             // where the text comes from, in words
+  std::string source;             // origin of the text, in words
   std::string licence;            // empty: not known
   std::string command;            // that prepared it
   std::uint64_t fingerprint = 0;  // XXH3 of the text and its document boundaries

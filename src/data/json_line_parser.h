@@ -14,7 +14,7 @@ namespace roformer {
 
 struct JsonLineOptions {
   std::string file;          // for messages
-  std::string hint;          // what a line holds, for errors
+  std::string hint;          // the contents of a line, for errors
   bool skip_broken = false;  // a line that is no JSON object is left out with a warning
 };
 

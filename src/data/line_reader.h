@@ -58,7 +58,7 @@ class LineReader {
   std::optional<CorpusStream> stream_;  // none: standard input that is not compressed
   bool opened_ = false;                 // standard input
   bool input_ended_ = false;
-  std::string input_;          // what was read last of standard input
+  std::string input_;          // the last block read from standard input
   bool input_is_new_ = false;  // and was not passed on
   std::uint64_t input_bytes_ = 0;
 

@@ -44,7 +44,7 @@ class PairWriter {
     std::filesystem::path folder;
     std::int64_t threads = 1;
     std::uint64_t shard_tokens = 0;  // shards end with the pair that has so many on one side
-    PairRules rules;                 // those about pieces
+    PairRules rules;                 // the rules about pieces
     FinishedPairs finished = {};     // shards that are in the folder already
     // Called whenever another shard of the training set is finished and synced, on both sides.
     std::function<void(const FinishedPairs&)> on_finished = {};

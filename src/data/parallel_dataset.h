@@ -54,7 +54,7 @@ struct ParallelDescription {
   };
 
   std::string name;
-  std::string source;  // where the text comes from, in words
+  std::string source;  // origin of the text, in words
   std::string licence;
   std::string command;
   PairLanguages languages;
@@ -140,7 +140,7 @@ class ParallelDataset {
 
 // The tokens that begin and end the sentences of a translator.
 struct SentenceTokens {
-  TokenId begin = -1;  // what a decoder starts from
+  TokenId begin = -1;  // the first token of a decoder
   TokenId end = -1;    // the last token of a source and of a target
 };
 

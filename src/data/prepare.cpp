@@ -94,7 +94,7 @@ void warn_of_shares(const DatasetDescription& description) {
 struct PreparationPlan {
   CorpusFiles files;                                    // to train on, and to divide
   std::vector<std::pair<Split, CorpusFiles>> held_out;  // splits with separate files
-  std::optional<DividedFile> divided;                   // where the shares count bytes
+  std::optional<DividedFile> divided;                   // set if the shares count bytes
   SplitFractions fractions;
 
   std::vector<std::filesystem::path> all_files() const {

@@ -42,7 +42,7 @@ class RecordReader {
  public:
   struct Options {
     TextFormat format = TextFormat::automatic;
-    std::string hint;             // what a line holds, for errors
+    std::string hint;             // the contents of a line, for errors
     std::string hint_for_broken;  // for lines that are no JSON objects
     bool skip_broken = false;     // leaves these out
   };

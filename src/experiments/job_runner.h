@@ -29,7 +29,7 @@ struct Claim {
 
 struct Job {
   std::string name;      // for people
-  std::string key = {};  // unique, where other jobs may have the same name; empty: the name
+  std::string key = {};  // unique if other jobs may have the same name; empty: the name
   ChildProcess::Command command;
   std::function<JobProgress()> progress;  // called once a second while it runs
   // Called when the job's turn comes, if other processes may do the same job. May change the

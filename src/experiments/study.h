@@ -29,7 +29,7 @@ struct StudyOptions {
 };
 
 struct StudyOutcome : StudyResults {
-  StudySettings study;            // as it was run, with the choices of its tuning
+  StudySettings study;            // the study as it ran, with the choices of its tuning
   std::filesystem::path report;   // runs/STUDY/report.html
   std::size_t failed = 0;         // runs
   std::size_t failed_trials = 0;  // of the tuning

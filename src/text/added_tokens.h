@@ -78,7 +78,8 @@ class AddedTokens {
 // them.
 class LayeredTokens {
  public:
-  void insert(AddedToken token);  // where it is normalised, with its content normalised
+  // Normalises the content of a token that is found in normalised text.
+  void insert(AddedToken token);
   bool may_find(SpecialNames special) const { return in_text_.may_find(special); }
   bool may_find_in_normal_text(SpecialNames special) const {
     return in_normal_text_.may_find(special);

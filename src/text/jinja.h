@@ -26,7 +26,7 @@ struct JinjaToken {
     begin_statement,  // {%
     end_statement,    // %}
     name,
-    string,  // what the literal says
+    string,  // the value of a literal
     number,  // digits
     symbol,  // "==", "(", ...
     end

@@ -48,7 +48,7 @@ class PieceTrie {
 
  private:
   TrieEdges edges_;
-  std::vector<std::int32_t> ids_ = {-1};  // by node, -1 where no entry ends
+  std::vector<std::int32_t> ids_ = {-1};  // by node, -1 if no entry ends there
 };
 
 }  // namespace roformer

@@ -69,7 +69,7 @@ class AdamW {
  private:
   ParameterStore& parameters_;
   AdamWOptions options_;
-  Processes* processes_ = nullptr;  // where the optimiser is in parts
+  Processes* processes_ = nullptr;  // set if the optimiser is in parts
   std::optional<FlatParts> parts_;
   std::int64_t begin_ = 0;  // of this process's part of the flat buffers
   std::int64_t end_ = 0;

@@ -52,7 +52,7 @@ class WeightAverage {
  private:
   ParameterStore& parameters_;
   double decay_;
-  Processes* processes_ = nullptr;  // where the average is in parts
+  Processes* processes_ = nullptr;  // set if the average is in parts
   std::optional<FlatParts> parts_;
   at::Tensor values_;  // [end - begin]
 

@@ -38,7 +38,7 @@ struct PaperValue {
   std::string metric;  // e.g. "validation_loss"
   double value = 0;
   std::string source;  // e.g. "RoFormer, table 2"
-  std::string model;   // whose it is, where a table has several: a row of study.spread
+  std::string model;   // the owner of the value if a table has several: a row of study.spread
 };
 
 struct StudyVariant {
@@ -88,8 +88,9 @@ struct StudyRun {
   // the first ones until a choice is made.
   std::vector<Settings> candidates;
   std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
-  bool asked = true;                // false: shown where it is done, of a protocol (version > 0)
-  std::string notice;               // what flags changed besides their keys, for people; or empty
+  // False for a run of a protocol (version > 0) that is not requested now. It is shown if finished.
+  bool asked = true;
+  std::string notice;               // other changes that flags made, for people; or empty
   Problems refusals;                // why this combination contradicts itself; mostly empty
 };
 
@@ -99,7 +100,7 @@ struct StudySettings;
 struct StudyTuning {
   std::vector<std::string> keys;  // whose values are chosen
   std::vector<std::string> per;   // axes: runs that agree in these share the choice
-  std::string with;               // what else tells its runs from the table's, for people
+  std::string with;               // other differences between its runs and the table's, for people
   std::filesystem::path record;   // of the same protocol, whose trials are taken; empty: none
   // The trainings of the tuning, in runs/STUDY/tuning. The study's axes are `per`, then `keys`. Its
   // metric decides the choice.

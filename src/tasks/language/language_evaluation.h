@@ -77,7 +77,7 @@ struct PairedLosses {
   double difference = 0;  // second minus first, nats a target: negative where the second is better
   double standard_error = 0;  // of the difference, by the rows of text
   Interval interval;          // Student's, 95 %
-  double p_value = 1;         // two-sided; 1 where it is not defined
+  double p_value = 1;         // two-sided; 1 if it is not defined
   std::int64_t targets = 0;
   std::int64_t rows = 0;
 };

@@ -18,7 +18,7 @@ struct TranslatedText {
   double log_probability = 0;  // of the text and its end
   std::vector<std::string> pieces;
   std::vector<double> token_log_probabilities;  // of the pieces, and of the end
-  Alignment alignment;                          // of the pieces, where asked for
+  Alignment alignment;                          // of the pieces, if requested
 };
 
 struct TranslatedLine {

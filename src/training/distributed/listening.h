@@ -11,7 +11,7 @@ namespace roformer {
 struct ListeningPlace {
   int descriptor = -1;  // a listening socket; -1: all interfaces, nothing is opened yet
   std::string address;  // numeric; empty for all interfaces
-  std::string remark;   // why all interfaces; "" where the user need not know
+  std::string remark;   // why all interfaces; "" if the user need not know
 };
 
 // `host`: the value of MASTER_ADDR; `others_elsewhere`: processes of other machines have to

@@ -69,7 +69,7 @@ __global__ void residual_norm_forward(ResidualNorm<T> o, std::int64_t rows) {
     }
     store_neighbours<kVector>(o.sum + start + column, numbers);
     for (int j = 0; j < kVector; ++j) {
-      numbers[j] = rounded_to<T>(numbers[j]);  // what the backward pass will read
+      numbers[j] = rounded_to<T>(numbers[j]);  // the values that the backward pass will read
       total += numbers[j];
     }
   });
