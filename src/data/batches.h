@@ -128,8 +128,8 @@ struct MaskedBatch : TokenBatch {
 struct CausalBatch : TokenBatch {
   // The value that cross-entropy ignores by default.
   static constexpr std::int64_t kNoTarget = -100;
-  std::vector<std::int64_t> targets;               // [B * L]
-  std::int64_t target_count = 0;                   // of those that are not kNoTarget
+  std::vector<std::int64_t> targets;  // [B * L]
+  std::int64_t target_count = 0;      // of those that are not kNoTarget
 };
 
 struct BatchOptions {

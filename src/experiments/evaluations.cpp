@@ -380,7 +380,7 @@ void require_variants(const StudySettings& study) {
         changed_settings(run.settings,
                          overrides_at(variant, run.settings, run.settings.data.length));
         fits = true;
-      // An option that only some schemes refuse becomes a cell of the table.
+        // An option that only some schemes refuse becomes a cell of the table.
       } catch (const Error& error) {
         refused = error;
       }

@@ -90,8 +90,8 @@ struct StudyRun {
   std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
   // False for a run of a protocol (version > 0) that is not requested now. It is shown if finished.
   bool asked = true;
-  std::string notice;               // other changes that flags made, for people; or empty
-  Problems refusals;                // why this combination contradicts itself; mostly empty
+  std::string notice;  // other changes that flags made, for people; or empty
+  Problems refusals;   // why this combination contradicts itself; mostly empty
 };
 
 struct StudySettings;

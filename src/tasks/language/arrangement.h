@@ -11,8 +11,8 @@
 namespace roformer {
 
 struct ArrangementSettings {
-  std::int64_t shift = 0;  // the text begins at this position
-  double drop_middle = 0;  // share of the row to remove; the rest keeps its positions
+  std::int64_t shift = 0;           // the text begins at this position
+  double drop_middle = 0;           // share of the row to remove; the rest keeps its positions
   std::int64_t shuffle_blocks = 0;  // the number of blocks to cut the row into and shuffle; 0: none
 
   bool operator==(const ArrangementSettings&) const = default;
