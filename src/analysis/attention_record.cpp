@@ -28,7 +28,8 @@
 namespace roformer {
 namespace {
 
-// By the angle that one more position rotates each pair; undefined factors of tables do not matter.
+// Sorts by the angle by which one more position rotates each pair. Undefined factors of tables do
+// not matter.
 std::vector<double> wavelengths_of(const Rotation& rotation, const Positions& positions) {
   std::vector<double> result;
   const at::Tensor cosine = rotation.cosine.to(at::kDouble).cpu().contiguous();
@@ -45,7 +46,7 @@ std::vector<double> wavelengths_of(const Rotation& rotation, const Positions& po
         positions.count() > 1
             ? std::abs(std::remainder(angle(1) - angle(0), 2 * std::numbers::pi)) / steps
             : 0;
-    // In float32 the angle of a pair that is not rotated is as good as 0.
+    // In float32 the angle of a pair that is not rotated counts as 0.
     result.push_back(per_token > 1e-9 ? 2 * std::numbers::pi / per_token
                                       : std::numeric_limits<double>::infinity());
   }

@@ -1,6 +1,6 @@
-// What a trained model's attention does on real text, recorded layer by layer in one pass: what
-// positions add to queries and keys, contents drawn from the tokens, where the attention goes, and
-// what each rotated pair of features contributes to the scores. Memory does not grow with the
+// Records a trained model's attention on real text, layer by layer in one pass. Records the effect
+// of positions on queries and keys, contents drawn from the tokens, the attention's targets, and
+// the contribution of each rotated pair of features to the scores. Memory does not grow with the
 // number of texts. H heads, L length (of the longest sequence), D head width, F token inputs of a
 // head, P rotated pairs.
 #pragma once
@@ -25,17 +25,17 @@ struct FrequencyUse {
   std::vector<double> wavelengths;  // [P] tokens; infinite for a pair that is not rotated
   at::Tensor query_norm, key_norm;  // [H, P]: root of the mean square
   // [H, P + 1]: the covariance of the pair's part of the score with the score, over the visible
-  // keys of a query, as a share of the score's variance; the last is of what is not rotated. They
-  // sum to 1; a pair that works against the others has a negative one.
+  // keys of a query, as a share of the score's variance. The last entry is for the features that
+  // are not rotated. The shares sum to 1; a pair that works against the others has a negative one.
   at::Tensor variance_share;
   at::Tensor share_error;  // [H, P + 1]: standard errors by the texts; NaN for one
 };
 
-// Adds up over the calls of one layer.
+// Accumulates over the calls of one layer.
 class FrequencyRecorder {
  public:
-  // Takes the first `sequences` of the call. Schemes whose scores are not those of rotated q and k
-  // alone are left out.
+  // Reads the first `sequences` of the call. Ignores schemes whose scores depend on more than
+  // rotated q and k.
   void add(const AttendInputs& inputs, std::int64_t sequences);
   std::optional<FrequencyUse> result() const;
 
@@ -46,14 +46,14 @@ class FrequencyRecorder {
   double tokens_ = 0;
 };
 
-// What positions add to the queries and keys of a layer before any rotation (PositionMoments). If
-// all texts have the same token at a position ([CLS] at the beginning), its effect cannot be
-// separated from the position's and counts as content.
+// The part of a layer's queries and keys that comes from positions, before any rotation
+// (PositionMoments). If all texts have the same token at a position ([CLS] at the beginning), its
+// effect cannot be separated from the position's and counts as content.
 struct PositionMeans {
   at::Tensor query, key;  // [H, L, D] float
 };
 
-// Where the attention of each head goes. Distances are query - key, so that the past is positive.
+// The targets of each head's attention. Distances are query - key, so the past is positive.
 struct AttentionMasses {
   std::int64_t length = 0;  // L
   at::Tensor by_distance;   // [H, 2L - 1] float64: mass, from distance -(L - 1) on; sums to 1
@@ -62,12 +62,12 @@ struct AttentionMasses {
   // [H]: mean mass over the queries that see such a key; for `first` without the first query
   // itself.
   at::Tensor own, previous, next, first;
-  // Standard errors by the texts, NaN for one: of the mass in each of distance_ranges(L), [H, R],
-  // and of the means above, [H].
+  // Standard errors over the texts, NaN for one text: [H, R] for the mass in each of
+  // distance_ranges(L), and [H] for the means above.
   at::Tensor range_error, entropy_error, own_error, previous_error, next_error, first_error;
 };
 
-// The figures of a head, in the order in which tables show them.
+// The figures of a head, in the order of the tables.
 struct MassFigure {
   const char* key;
   const char* title;
@@ -122,7 +122,7 @@ class AttentionRecorder : public AttentionObserver {
   std::vector<std::unique_ptr<Layer>> layers_;
 };
 
-// All of them for texts of `length` tokens, as first and last distance, |first| <= |last|, in the
+// All ranges for texts of `length` tokens, as first and last distance, |first| <= |last|, in the
 // order of the distances.
 std::vector<std::pair<std::int64_t, std::int64_t>> distance_ranges(std::int64_t length);
 

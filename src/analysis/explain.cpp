@@ -39,7 +39,7 @@ Attended attend_without(const AttendInputs& in, WithoutPositions what, const at:
                 with_scores);
 }
 
-// Whether the scores stay the same when all tokens are at one position.
+// Whether the scores stay the same if all tokens are at one position.
 bool counts_by_content(const AttendInputs& in) {
   if (in.scheme.capabilities().scores == ContentScores::none) return false;
   const auto scores = [&](WithoutPositions what) {
@@ -56,18 +56,18 @@ bool counts_by_content(const AttendInputs& in) {
          kSameScores * there.abs().max().item<double>();
 }
 
-// The heads that lose their positions; without a number, all of the layer or of the model.
+// The heads that lose their positions. Without a number, all heads of the layer or of the model.
 struct AblatedPart {
   std::optional<std::int64_t> layer, head;
 };
 
 // Attention without positions in the heads of a part, as position/one_position.h defines it. If the
 // scheme adds something to the embedding, queries and keys also lose their means at each position.
-// A scheme with content terms whose scores this does not change counts positions by the content;
-// its heads then keep q.k alone.
+// A scheme with content terms counts positions by the content. If this ablation does not change its
+// scores, its heads keep only q.k.
 class PositionAblation : public AttentionObserver {
  public:
-  // `means` of all layers, or empty: nothing is taken from queries and keys.
+  // `means` of all layers. If it is empty, nothing is subtracted from queries and keys.
   PositionAblation(const AblatedPart& part, std::span<const PositionMeans> means)
       : part_(part), means_(means) {}
 
@@ -94,7 +94,8 @@ class PositionAblation : public AttentionObserver {
   std::span<const PositionMeans> means_;
 };
 
-// What the ablation does to each hook of the scheme, in words; empty where it has no positions.
+// The effect of the ablation on each hook of the scheme, in words. Empty if the scheme has no
+// positions.
 std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool adds_to_embedding,
                                            bool rotates) {
   const SchemeCapabilities capabilities = scheme.capabilities();
@@ -141,8 +142,8 @@ LossChange loss_change(const RowLosses& first, const RowLosses& second) {
   return change;
 }
 
-// A group's shares are unbiased, however few contents it has. Their errors come from the
-// differences between groups, so there must be many.
+// A group's shares are unbiased even with few contents. Their errors come from the differences
+// between groups, so there must be many groups.
 constexpr std::int64_t kLeastContents = 4, kMostContents = 8;  // of a group
 constexpr std::int64_t kScoreNumbers = 1 << 23;      // of one query's content with a group's keys
 constexpr std::int64_t kFewest = 128, kMost = 1024;  // contents in all
@@ -155,7 +156,7 @@ std::int64_t heads_of(const ExplainedStack& stack) {
   return stack.stack->settings().model.heads;
 }
 
-// The number of contents drawn from a stack: about that of the texts, within these bounds, in
+// The number of contents to draw from a stack: about that of the texts, within these bounds, in
 // groups whose scores of all pairs fit into memory.
 struct ContentGroups {
   std::int64_t contents = 0, groups = 0;
@@ -173,7 +174,7 @@ struct StackAnalysis {
   AttentionRecorder recorder;
   std::vector<PositionMeans> means;  // of its layers; empty: nothing is added to the embedding
   bool adds_to_embedding = false;
-  std::vector<std::string> ablation;  // what is switched off, in words
+  std::vector<std::string> ablation;  // the parts that are switched off, in words
 
   StackAnalysis(const ExplainedStack& of, const ExplainedTexts& texts, std::uint64_t seed)
       : stack(of),
@@ -243,7 +244,7 @@ class Explainer {
 
   static bool has_several(const ExplainedTexts& texts) { return texts.stacks.size() > 1; }
 
-  // One for the recording, one for the scores of each layer, one for each ablation.
+  // One pass for the recording, one for the scores of each layer, one for each ablation.
   static std::uint64_t passes(const ExplainedTexts& texts, bool ablations) {
     std::int64_t count = 1;
     for (const ExplainedStack& stack : texts.stacks) {
@@ -302,7 +303,7 @@ class Explainer {
     }
   }
 
-  // Lines that hold for one stack name it.
+  // A line about one stack names the stack.
   void add_words(Explanation& result) const {
     for (const auto& one : analyses_) {
       for (const std::string& line : one->ablation) {
@@ -317,7 +318,7 @@ class Explainer {
     }
   }
 
-  // The change of the loss without these parts; a stack without a part stays as it is.
+  // The change of the loss without these parts. A stack without a part stays unchanged.
   LossChange without(const std::vector<std::optional<AblatedPart>>& parts) {
     std::vector<std::unique_ptr<PositionAblation>> ablations;
     std::vector<AttentionObserver*> observers;

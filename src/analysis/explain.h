@@ -1,6 +1,6 @@
-// Analyses the self-attention of a trained language model or translator on real text: what the
-// scores depend on, where the attention goes, which frequencies are used, and the loss without
-// positions. explain_report.h shows the results.
+// Analyses the self-attention of a trained language model or translator on real text: the causes of
+// the scores, the targets of the attention, the frequencies in use, and the loss without positions.
+// explain_report.h shows the results.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ struct ExplainOptions {
 };
 
 struct ExplainedStack {
-  std::string name;  // of a translator: "encoder", "decoder"; empty where there is one only
+  std::string name;  // a translator's stack: "encoder", "decoder"; empty if there is only one
   const TransformerStack* stack = nullptr;
   std::int64_t tokens = 0;                // of all texts
   std::int64_t longest = 0;               // tokens of a text
   std::vector<std::int64_t> same_tokens;  // positions where all texts hold the same token
 };
 
-// For each text (row or sentence) the sum of its losses and the number of its targets.
+// For each text (row or sentence), the sum of its losses and the number of its targets.
 struct RowLosses {
   std::vector<double> sums;
   std::vector<std::int64_t> targets;
@@ -56,7 +56,7 @@ struct ExplainedTexts {
   std::string in_words;                  // "64 rows of 512 tokens"
   std::string folder;                    // of the data
   std::int64_t frequency_sequences = 0;  // texts that the use of rotary frequencies is measured on
-  // One observer for each stack, null where a stack is not observed; empty: none is.
+  // One observer for each stack, null if a stack is not observed. Empty: no stack is.
   std::function<RowLosses(std::span<AttentionObserver* const>)> losses;
 };
 
@@ -71,14 +71,14 @@ ExplainedTexts sentence_pairs(const TrainedTranslator& trained, const ParallelDa
 // --- Results ---
 
 struct ExplainedLayer {
-  std::string stack;        // "encoder", "decoder"; empty where the model has one stack
+  std::string stack;        // "encoder", "decoder"; empty if the model has one stack
   std::int64_t number = 0;  // in the stack
 
   std::string name() const;   // "3", "encoder 3"
   std::string title() const;  // "layer 3", "encoder layer 3"
 };
 
-// Second minus first, nats a target, and its standard error by the texts.
+// The second minus the first, in nats per target, and its standard error over the texts.
 struct LossChange {
   double change = 0;
   double standard_error = 0;  // NaN for one row
@@ -104,7 +104,7 @@ struct Explanation {
   std::string texts;                                    // "64 rows of 512 tokens"
   std::int64_t sequences = 0, length = 0, targets = 0;  // length: of the longest text
   double loss = 0, standard_error = 0;
-  std::vector<std::string> ablation;  // what was switched off, in words
+  std::vector<std::string> ablation;  // the parts that were switched off, in words
   bool ablated = false;
   LossChange without_positions;  // in all layers
   struct StackChange {
@@ -122,7 +122,8 @@ Explanation explain(const TrainedModel& model, const Dataset& dataset,
 Explanation explain(const TrainedTranslator& translator, const ParallelDataset& dataset,
                     const ExplainOptions& options);
 
-// Throws Error (usage) for linear attention alone, before any text is read. `run`: its name.
+// Throws Error (usage) for a model with only linear attention, before any text is read. `run`: its
+// name.
 void require_explainable(const Settings& settings, const std::string& run);
 
 }  // namespace roformer

@@ -53,7 +53,7 @@ std::string page_of(const std::vector<ExplainedRun>& runs, const std::string& fo
   return report.html();
 }
 
-// "± 0.0123" between two texts; nothing without an error, as with a single text.
+// "± 0.0123" between two texts. Empty without an error, for example for a single text.
 std::string shown_error(double error, const char* before, const char* after = "") {
   return std::isfinite(error) ? fmt::format("{}± {:.4f}{}", before, error, after) : "";
 }
@@ -146,7 +146,7 @@ DotChart chart_of_heads(const ExplainedRun& run, const std::string& prefix) {
 
 constexpr std::int64_t kBiasReach = 128;  // of curves
 
-// `name` is that of an encoder-decoder's stack.
+// `name` is the name of an encoder-decoder's stack.
 void add_biases(const std::string& name, const TransformerStack& stack, TrainedPositions& result) {
   const StackSettings& settings = stack.settings();
   const std::int64_t reach =

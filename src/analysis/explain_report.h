@@ -43,7 +43,7 @@ ExplainedRun explain_run(const std::string& name, const TrainedModel& model, con
 ExplainedRun explain_run(const std::string& name, const TrainedTranslator& translator,
                          const ParallelDataset& dataset, const ExplainOptions& options);
 
-// A row for each head: shares of its scores, where it looks, its loss without positions.
+// A row for each head: shares of its scores, targets of its attention, its loss without positions.
 Table head_table(const std::vector<ExplainedRun>& runs);
 // A row for each head and range of distances.
 Table distance_table(const std::vector<ExplainedRun>& runs);
@@ -51,17 +51,17 @@ Table frequency_table(const std::vector<ExplainedRun>& runs);
 Table ablation_table(const std::vector<ExplainedRun>& runs);
 Table bias_table(const std::vector<ExplainedRun>& runs);
 
-// True for a folder with an explanation in it and nothing else.
+// True for a folder with only an explanation in it.
 bool holds_only_explanation(const std::filesystem::path& folder);
-// Writes report.html, heads.csv, distances.csv and, where they have rows, ablations.csv,
-// frequencies.csv and biases.csv. Returns the names.
+// Writes report.html, heads.csv and distances.csv, and ablations.csv, frequencies.csv and
+// biases.csv if they have rows. Returns the names.
 std::vector<std::string> write_explanations(const std::filesystem::path& folder,
                                             const std::vector<ExplainedRun>& runs,
                                             const std::string& footer);
 // The tables' rows, under the names of their files.
 nlohmann::ordered_json to_json(const std::vector<ExplainedRun>& runs);
 
-// what(layer, head)
+// Calls what(layer, head) for every head.
 template <typename Do>
 void for_each_head(const ExplainedRun& run, Do what) {
   for (const LayerExplanation& layer : run.explanation.layers) {
@@ -69,7 +69,7 @@ void for_each_head(const ExplainedRun& run, Do what) {
   }
 }
 
-// what(run, layer) and what(run, layer, head), run by run.
+// Calls what(run, layer) and what(run, layer, head), run by run.
 template <typename Do>
 void for_each_layer(const std::vector<ExplainedRun>& runs, Do what) {
   for (const ExplainedRun& run : runs) {
@@ -85,7 +85,7 @@ void for_each_head(const std::vector<ExplainedRun>& runs, Do what) {
   }
 }
 
-// The sections of the page. Each shows all runs, and nothing where there is nothing to show.
+// The sections of the page. Each shows all runs, and is empty if there is nothing to show.
 void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs);
 // Shares of the scores' variance.
 void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs);
@@ -96,10 +96,10 @@ void add_trained_positions(HtmlReport& report, const std::vector<ExplainedRun>& 
 void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs);
 void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs);
 
-// "rope: " before the titles of charts, where there are two runs.
+// "rope: " before the titles of charts if there are two runs.
 std::string prefix_of(const ExplainedRun& run, const std::vector<ExplainedRun>& runs);
 std::string title_of(const HeadExplanation& head);
-// "12.3 %", and "12.3 ± 0.4 %" where the error is known.
+// "12.3 %", or "12.3 ± 0.4 %" if the error is known.
 std::string shown_share(double share);
 std::string shown_share(double share, double standard_error);
 

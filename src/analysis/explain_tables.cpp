@@ -35,7 +35,7 @@ std::vector<Column> with_errors(const std::vector<Column>& columns) {
   return all;
 }
 
-// Layers of a model with one stack are numbers, those of others have names.
+// Layers are numbers in a model with one stack, and have names in other models.
 Cell layer_cell(const ExplainedLayer& layer) {
   if (layer.stack.empty()) return layer.number;
   return layer.name();

@@ -265,7 +265,7 @@ double error_share(const at::Tensor& got, const at::Tensor& wanted, const Golden
   if (got.sizes() != wanted.sizes()) throw_failure("", "another shape");
   const at::Tensor difference = (got.detach().to(at::kCPU, at::kDouble) - wanted).abs();
   at::Tensor share = difference / (allowed.absolute + allowed.relative * wanted.abs());
-  // Not a number is the worst miss.
+  // NaN is the worst miss.
   share = at::where(share.isnan(), std::numeric_limits<double>::infinity(), share);
   if (mask.defined()) share = share.masked_fill(mask.logical_not(), 0);
   return share.numel() == 0 ? 0 : share.max().item<double>();
@@ -337,7 +337,7 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
     result.float64 = compare(golden, at::kDouble, device, index.float64, index.gradient_float64);
     result.float32 = compare(golden, at::kFloat, device, index.float32, index.gradient_float32);
   } catch (const std::exception& error) {
-    // The case is a miss with its reason; the others still run.
+    // The case is a miss with its reason; the other cases still run.
     result.problem = error.what();
   }
   return result;

@@ -10,8 +10,8 @@
 
 namespace roformer {
 
-// The worst error as a share of its tolerance, |got - wanted| / (absolute + relative |wanted|): a
-// miss where above 1. Negative: nothing to compare.
+// The worst error as a share of its tolerance, |got - wanted| / (absolute + relative |wanted|).
+// Above 1 it is a miss. Negative: nothing to compare.
 struct GoldenErrors {
   double logits = -1;
   double output = -1;
@@ -23,7 +23,7 @@ struct GoldenErrors {
 
 struct GoldenResult {
   std::string file;
-  std::string scheme;  // this program's name for it, or the case's where it is unknown
+  std::string scheme;  // this program's name for it, or the case's if it is unknown
   GoldenErrors float64, float32;
   std::string problem;  // why the case could not be run, or what differs in shape
   bool passed() const;
@@ -35,7 +35,7 @@ GoldenResult run_golden_case(const std::filesystem::path& file, const GoldenInde
 std::vector<GoldenResult> run_golden_folder(const std::filesystem::path& folder,
                                             at::Device device = at::kCPU);
 
-// The table of that name for a case of scheme "table"; throws Error for an unknown name.
+// The table of that name for a case of scheme "table". Throws Error for an unknown name.
 at::Tensor golden_table(const GoldenCase& golden, const std::string& name);
 
 }  // namespace roformer

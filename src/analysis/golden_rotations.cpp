@@ -110,7 +110,7 @@ void rerope(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   read_log_n(options, out.attention);
 }
 
-// Three schemes that count far distances otherwise.
+// Three schemes that count far distances differently.
 void remapped_rope(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   const std::string kind = options.choice<const char*>(
       "kind", {{"self_extend", "self_extend"}, {"streaming", "streaming"}, {"dca", "dual_chunk"}});

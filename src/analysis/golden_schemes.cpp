@@ -14,8 +14,8 @@
 namespace roformer {
 namespace {
 
-// For a scheme without a function: the case names options as the configuration does and parameters
-// as a checkpoint does.
+// Used for a scheme without a function. The case names options as the configuration does and
+// parameters as a checkpoint does.
 void in_own_words(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   Settings settings;
   settings.position.scheme = in.scheme;

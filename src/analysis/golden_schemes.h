@@ -1,8 +1,7 @@
-// From a golden case's words to this program's: settings, the model's shape, and which of the
-// case's parameters is which of the scheme's. The case files name schemes and options in their own
+// Translates a golden case into this program's terms: settings, the model's shape, and the scheme's
+// parameter for each of the case's parameters. The case files name schemes and options in their own
 // way, so the golden_*.cpp files map them, one function for each scheme. A scheme without such a
-// function is read with the names of the configuration and of checkpoints, so a new scheme needs
-// none.
+// function uses the names of the configuration and of checkpoints, so a new scheme needs none.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,8 @@ struct GoldenSetup {
   PositionSettings position;
   AttentionSettings attention;
   ModelShape shape;  // of one layer; type set by the caller
-  // The scheme's parameter by the case's name; `transposed` where the case multiplies from the
-  // other side (x W instead of x W^T).
+  // The scheme's parameter by the case's name. `transposed` if the case multiplies from the other
+  // side (x W instead of x W^T).
   struct Link {
     std::string name;  // in the case
     std::string parameter;
@@ -34,21 +33,22 @@ struct GoldenSetup {
   };
   std::vector<Link> links;
   std::vector<std::string> parameters;  // of the case, used without a link
-  // The case gives as inputs what the layer's parameters would compute, and gives no parameters.
+  // The case gives as inputs the values that the layer's parameters would compute, and gives no
+  // parameters.
   bool without_parameters = false;
   double content_scale = 1;  // of x, before what the scheme adds to it
   // For schemes with token inputs: [B, H, Lk, F] from the case's inputs.
   std::function<at::Tensor(const GoldenArrays& inputs)> token_inputs;
-  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], where the case gives them
+  at::Tensor drawn_positions;  // of the keys, [B or 1, Lk], if the case gives them
   // For schemes whose constants the case gives: makes them from the case's tensors.
   std::function<std::unique_ptr<PositionScheme>(const GoldenArrays& parameters)> make;
 };
 
-// Throws Error where the case has options that are not known here.
+// Throws Error if the case has unknown options.
 GoldenSetup golden_setup(const GoldenCase& golden);
 
-// The name that cases give a scheme, and the function that sets one up from the options (`config`
-// in index.json); an option that it does not ask for is unknown.
+// The name that cases give a scheme, and the function that sets up the scheme from the options
+// (`config` in index.json). An option that the function does not read is unknown.
 struct GoldenScheme {
   std::string name;
   void (*set_up)(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
@@ -60,7 +60,7 @@ GoldenSchemes golden_rotations();  // rotations of queries and keys, linear atte
 
 // The length of a parameter of the case.
 std::int64_t rows(const GoldenCase& in, const char* name);
-// A parameter that stays as it is, as a list of numbers.
+// An unchanged parameter, as a list of numbers.
 std::vector<double> constants(const GoldenCase& in, const char* name);
 bool has(const GoldenCase& in, const char* name);
 RotaryLayout layout(const JsonFields& options, RotaryLayout otherwise = RotaryLayout::interleaved);
@@ -71,7 +71,8 @@ std::string in_layer(const char* name);
 // The sizes of a case that gives the layer's input x and projections of it.
 void from_input(const GoldenCase& in, const JsonFields& options, GoldenSetup& out);
 
-// Checks that the case's slopes are ALiBi's own: schemes that contain them take no others.
+// Checks that the case's slopes are ALiBi's own, since schemes that contain slopes accept no
+// others.
 void alibi_slopes_of_case(const GoldenCase& in, std::int64_t heads, GoldenSetup& out);
 
 }  // namespace roformer

@@ -1,4 +1,4 @@
-// The tables of golden cases: the small functions that schemes consist of. Cases name schemes.
+// The tables of golden cases: the small functions in schemes. Cases name schemes.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -36,7 +36,7 @@ std::vector<double> numbers(const at::Tensor& tensor) {
   return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
 }
 
-// function of each number of an input.
+// A function of each number of an input.
 at::Tensor each(const at::Tensor& input, const std::function<double(std::int64_t)>& function) {
   std::vector<double> values = numbers(input);
   for (double& value : values) value = function(static_cast<std::int64_t>(value));
@@ -59,7 +59,7 @@ ScaledFrequencies frequencies(const json& config, RopeScaling scaling) {
                             json_integer(config.at("seq_len")));
 }
 
-// LongRoPE at a running length, with lists that the case gives.
+// LongRoPE at a running length, with lists from the case.
 ScaledFrequencies longrope(const GoldenCase& in, double factor, std::int64_t length) {
   const RopeSettings rope{.base = in.config.at("base"),
                           .scaling = RopeScaling::longrope,
@@ -124,7 +124,7 @@ at::Tensor mask(const GoldenCase& in, const std::string& name) {
   return result.unsqueeze(0).unsqueeze(0);
 }
 
-// All options of tables, each between blanks.
+// All options of tables, separated by spaces.
 constexpr std::string_view kOptions =
     " L layers interval M D dim base heads factor train_len seq_len beta_fast"
     " beta_slow fourier_dim floor_ratio attn_scale floor_scale decay_time_min"

@@ -220,7 +220,7 @@ void path(const GoldenCase& in, const JsonFields& options, GoldenSetup& out) {
   path.epsilon = options.number("l2_eps", 1e-6);
   path.gate_scaled = options.flag("gate_scaled", true);
   if (!in.inputs.contains("x")) {
-    path.convolution = 0;  // w is what comes of it
+    path.convolution = 0;  // w is computed from it
     path.forget_gate = in.inputs.contains("f");
     out.without_parameters = true;
     out.token_inputs = [](const GoldenArrays& inputs) {

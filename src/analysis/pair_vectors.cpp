@@ -250,7 +250,7 @@ PairVectors fox(const Inputs& in) {
   }};
 }
 
-// Each key's share times the product of what every nearer key leaves.
+// Each key's share, times the remainder that every nearer key leaves.
 PairVectors stick_breaking(const Inputs& in) {
   const auto& settings = in.settings.of<StickBreakingSettings>();
   const auto share = [&settings](const at::Tensor& scores) {
@@ -278,7 +278,8 @@ PairVectors stick_breaking(const Inputs& in) {
   return result;
 }
 
-// Rotations by the difference of each pair's positions, and penalties for it, with no table shared.
+// Rotates by the difference of each pair's positions and applies penalties for it, without a shared
+// table.
 PairVectors explicit_positions(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<ExplicitPositionsSettings>();
@@ -342,12 +343,12 @@ PairVectors dape(const Inputs& in) {
   }};
 }
 
-// Each position's own matrix of each head, from sums over all frequencies written out.
+// Each head's matrix for each position, from sums over all frequencies written out.
 PairVectors fope(const Inputs& in) {
   return {.scores = [&in] {
     const auto& settings = in.settings.of<FopeSettings>();
     const std::int64_t pairs = in.query.size(-1) / 2;
-    // The fastest, as many as there are coefficients for.
+    // The fastest frequencies, as many as there are coefficients.
     std::vector<double> all =
         rotary_frequencies(std::max(settings.fourier_dim, in.query.size(-1)), settings.base);
     all.resize(static_cast<std::size_t>(layer_tensor(in, "cosine").size(1)));

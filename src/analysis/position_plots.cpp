@@ -105,8 +105,8 @@ class Plots {
     }
   }
 
-  // Query and key share a random vector and add one each, so that they resemble each other;
-  // absolute schemes act on the embedding before them.
+  // Query and key are the sum of a shared random vector and one vector each, so that they resemble
+  // each other. Absolute schemes act on the embedding before them.
   void scores() {
     report_.section("Scores against the distance");
     report_.paragraph(

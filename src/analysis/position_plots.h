@@ -1,4 +1,4 @@
-// Pictures of what positional schemes do, as one HTML file and as CSV.
+// Pictures of the effects of positional schemes, as one HTML file and as CSV.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +24,9 @@ struct PositionPlotInputs {
   std::filesystem::path csv;     // empty: none
 };
 
-// For schemes with a frequency picture the decay bound (figure 2 of the paper), wavelengths and one
-// pair's cosine; the bias of each head; parameters of runs; for all schemes the expected score of
-// random q and k against the distance. No scheme is named here.
+// Draws the decay bound (figure 2 of the paper), wavelengths and one pair's cosine for schemes with
+// a frequency picture. Also draws the bias of each head, parameters of runs and, for all schemes,
+// the expected score of random q and k against the distance. The code names no scheme.
 void write_position_plots(const PositionPlotInputs& inputs);
 
 }  // namespace roformer

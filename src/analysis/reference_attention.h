@@ -1,7 +1,7 @@
-// Attention as the papers write it, large and slow on purpose: efficient forms are tested against
-// it and timed beside it. One score matrix over all pairs of positions, vectors of distances
-// gathered for every pair as [L, L, D], rotations as matrix products; linear attention with the
-// state after every key stored.
+// Attention as the papers write it. It is large and slow on purpose: efficient forms are tested and
+// timed against it. It has one score matrix over all pairs of positions, vectors of distances
+// gathered for every pair as [L, L, D], and rotations as matrix products. Linear attention stores
+// the state after every key.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -47,10 +47,11 @@ struct PairVectors {
   at::Tensor for_value;     // [L, L, D]: the probabilities' sums of vector_ij are added
   at::Tensor query_bias;    // [H, D] added to the query where it meets for_query
   at::Tensor content_bias;  // [H, D] added to the query where it meets the key
-  // Weights instead of the softmax, [B, H, L, L], and what is added to the output for them.
+  // Weights that replace the softmax, [B, H, L, L], and the term that is added to the output for
+  // them.
   std::function<at::Tensor(const at::Tensor& scores)> weights;
   std::function<at::Tensor(const at::Tensor& weights)> remainder_term;
-  // Scores that are no sum of such terms; undefined otherwise.
+  // Scores that are not a sum of such terms; undefined otherwise.
   std::function<at::Tensor()> scores;
 };
 

@@ -1,18 +1,19 @@
-// What the scores of attention depend on: the contents of query and key, their positions, or both.
+// Measures how much the scores of attention depend on the contents of query and key, their
+// positions, or both.
 //
 // The score of a head is a function s(x, y, i, j) of the content x of the query, the content y of
 // the key and their positions i and j. Draw x and y independently from the tokens of real texts,
 // whatever their positions there (shuffled contents), and the pair (i, j) evenly from the visible
-// pairs. The part that is equal for all keys of a query, E[s | x, i], is left out: the softmax does
-// not see it. The variance of the rest is split without remainder by the analysis of variance
-// (Hoeffding 1948, Sobol 1993). With <f>_y the mean over y, and so on:
+// pairs. Leave out the part that is equal for all keys of a query, E[s | x, i], since the softmax
+// does not see it. The analysis of variance (Hoeffding 1948, Sobol 1993) splits the variance of the
+// rest without remainder. With <f>_y the mean over y, and so on:
 //
 //   position-position  P(i,j)    = <s>_xy - the mean of that over the row's visible keys
 //   content-position   X(x;i,j)  = <s>_y - <s>_xy - the mean of that over the row's visible keys
 //   position-content   Y(y;i,j)  = <s>_x - <s>_x,ij - <s>_xy + <s>
-//   content-content    C(x,y)    = <s>_ij - <s>_y,ij: what is left of the contents everywhere
-//   interaction        I         = s - E[s | x, i] - P - X - Y - C: how much the product of two
-//                                  contents depends on where both stand
+//   content-content    C(x,y)    = <s>_ij - <s>_y,ij: the contents' part at all positions
+//   interaction        I         = s - E[s | x, i] - P - X - Y - C: the part of the product of two
+//                                  contents that depends on both positions
 //
 // If a score is a sum a(x, y) + b(x, i, j) + c(y, i, j) + d(i, j) (Transformer-XL, TUPE, DeBERTa,
 // biases, tables added to the embedding), the four shares are those of its terms and the
@@ -21,9 +22,10 @@
 //
 // The means are over m query contents times m key contents at all visible pairs. The estimates are
 // corrected for the small m (expected mean squares of the crossed random design, Searle 1971) and
-// averaged over the groups of contents, whose differences give the standard errors (the jackknife,
-// Quenouille 1956: each group left out once). A scheme that counts tokens by their content gets y
-// at every position. H heads, L length, D head width, F token inputs of a head, N contents.
+// averaged over the groups of contents. The differences between groups give the standard errors
+// (the jackknife, Quenouille 1956: each group left out once). A scheme that counts tokens by their
+// content gets y at every position. H heads, L length, D head width, F token inputs of a head, N
+// contents.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,16 +44,16 @@ struct ScoreInputs {
   const PositionScheme& scheme;  // of the layer
   const AttentionSettings& attention;
   AttentionContext context;  // L queries and keys, of one sequence; with its mask
-  // The contents, without what their positions add.
+  // The contents, without the part that their positions add.
   at::Tensor query;             // [N, H, D], before rotation
   at::Tensor key;               // [N, H, D]
   at::Tensor key_token_inputs;  // [N, H, F] of schemes with token inputs
-  // What positions add to queries and keys: [H, L, D], or undefined.
+  // The part of queries and keys that positions add: [H, L, D], or undefined.
   at::Tensor query_positions, key_positions;
   std::int64_t groups = 1;  // N = groups * m, m > 1
 };
 
-// One head's shares of the variance, which sum to 1; NaN where the scores do not vary.
+// One head's shares of the variance, which sum to 1; NaN if the scores do not vary.
 struct ScoreShares {
   double content_content = 0;
   double content_position = 0;
@@ -60,7 +62,7 @@ struct ScoreShares {
   double interaction = 0;
   double deviation = 0;  // the root of the variance, of what the softmax sees of the scores
 
-  // Standard errors of the shares by the groups of contents; NaN for one group.
+  // Standard errors of the shares over the groups of contents; NaN for one group.
   struct Errors {
     double content_content = std::numeric_limits<double>::quiet_NaN();
     double content_position = content_content;
@@ -76,7 +78,7 @@ struct ScoreShares {
   }
 };
 
-// The five parts, in the order in which tables show them.
+// The five parts, in the order of the tables.
 struct SharePart {
   const char* key;    // "content_position", in CSV and JSON
   const char* title;  // "content-position"

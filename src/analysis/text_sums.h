@@ -11,13 +11,14 @@ namespace roformer {
 
 class RatioSums {
  public:
-  // `values` and `weights` of some texts, [B, ..]; weights may be as wide as 1 instead. The ratio
-  // is that of the sum of the values to the sum of the weights.
+  // `values` and `weights` of some texts, [B, ..]; weights may have width 1 instead. The ratio is
+  // the sum of the values divided by the sum of the weights.
   void add(const at::Tensor& values, const at::Tensor& weights);
   bool empty() const { return !values_.defined(); }
 
-  at::Tensor ratio() const;  // [..]; 0 where no text has a weight
-  // By the texts that have a weight, as ClusteredMean has it; NaN for fewer than two.
+  at::Tensor ratio() const;  // [..]; 0 if no text has a weight
+  // The standard error over the texts that have a weight, as in ClusteredMean; NaN for fewer than
+  // two.
   at::Tensor standard_error() const;
 
  private:
@@ -31,10 +32,10 @@ class PositionMoments {
   // Queries or keys of some texts of one length l <= L, [B, H, l, D].
   void add(const at::Tensor& x);
 
-  // [H, L, D] float, on the CPU: the means less their mean over positions, each drawn towards 0 by
-  // the share of its variance that the texts' own variance explains (James and Stein 1961, the
-  // positive part), which is more where fewer texts reach. `counts` [L, 1] float64: how many of the
-  // texts tell something about a position; 0 where fewer than two do.
+  // [H, L, D] float, on the CPU: the means minus their mean over positions. Each is shrunk towards
+  // 0 by the share of its variance that the texts' own variance explains (James and Stein 1961, the
+  // positive part); the share is larger at positions that fewer texts reach. `counts` [L, 1]
+  // float64: the number of texts that give information about a position; 0 if fewer than two do.
   at::Tensor means(const at::Tensor& counts) const;
 
  private:

@@ -42,7 +42,7 @@ double matrix_bytes(const std::string& kernel, std::int64_t length) {
                             : 0;
 }
 
-// Predicts from shorter lengths how long the next one would take.
+// Predicts the time of the next length from shorter lengths.
 class Patience {
  public:
   explicit Patience(double seconds) : seconds_(seconds) {}
@@ -117,11 +117,11 @@ class AttentionContest {
     }
   }
 
-  // Why the kernel is not measured at this length; "" where it is.
+  // Why the kernel is not measured at this length; "" if it is.
   std::string refusal(const std::string& kernel, const Settings& settings,
                       std::int64_t length) const {
     const std::string refused = refusal_of(settings), nowhere = "refused: default: ";
-    // The kernel is no value of the user's, so its location is left out.
+    // The user did not set the kernel, so the message has no location for it.
     if (refused.starts_with(nowhere)) return "refused: " + refused.substr(nowhere.size());
     if (!refused.empty()) return refused;
     if (const double bytes = matrix_bytes(kernel, length); bytes > options_.memory) {
@@ -209,7 +209,7 @@ AttentionBenchmark benchmark_attention(const Settings& settings, const ComputePl
 
 std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
                                      std::string_view kernel, std::int64_t shortest) {
-  // The logarithm of how many times longer the kernel takes than the softmax, by length.
+  // By length, the logarithm of the ratio of the kernel's time to the softmax's.
   std::vector<std::array<double, 2>> ratios;
   for (const AttentionCost& cost : costs) {
     if (cost.kernel != kernel || cost.training <= 0 || cost.length < shortest) continue;

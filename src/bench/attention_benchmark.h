@@ -1,6 +1,6 @@
-// The cost of attention kernels by the length of the text: time and memory of an attention layer
-// with its projections, with softmax attention, softmax attention with a window and linear
-// attention; and a comparison of the forms of causal linear attention.
+// The cost of attention kernels by the length of the text. Measures time and memory of an attention
+// layer with its projections, with softmax attention, softmax attention with a window and linear
+// attention. Also compares the forms of causal linear attention.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,15 @@ struct AttentionBenchmarkOptions {
   std::int64_t repeats = 5;   // rounds that count, after one that does not
   std::int64_t window = 256;  // tokens that `window` sees
   bool forms = false;         // of causal linear attention, too
-  // A kernel is not measured where a pass would probably take longer, or its matrices more memory.
+  // A kernel is not measured if a pass would probably exceed this time, or its matrices this
+  // memory.
   double longest = std::numeric_limits<double>::infinity();  // seconds
   double memory = std::numeric_limits<double>::infinity();   // bytes
-  // Asked after every measurement; true: no further one.
+  // Called after every measurement; true ends the benchmark.
   std::function<bool()> stopped = {};
 };
 
-// Medians in milliseconds; bytes beyond what was there before the pass. Negative: not measured.
+// Medians in milliseconds. Bytes in addition to those before the pass. Negative: not measured.
 struct AttentionCost {
   std::string kernel;
   std::int64_t length = 0;
@@ -66,8 +67,8 @@ AttentionBenchmark benchmark_attention(const Settings& settings, const ComputePl
                                        const BenchmarkProgress& progress);
 
 // The length beyond which the kernel's training pass takes less time than the softmax's at every
-// measured length, interpolated between two of them (both grow as powers of the length); nothing
-// where they do not cross. Lengths below `shortest` do not count.
+// measured length, interpolated between two of them (both grow as powers of the length). Empty if
+// they do not cross. Lengths below `shortest` do not count.
 std::optional<double> crossing_point(const std::vector<AttentionCost>& costs,
                                      std::string_view kernel, std::int64_t shortest = 0);
 

@@ -1,6 +1,6 @@
 // Multi-head self-attention layers with their projections, as in the encoder but without anything
-// else: what `roformer bench positions` and `bench attention` time. Each pass computes the scheme's
-// biases.
+// else, for the timings of `roformer bench positions` and `bench attention`. Each pass computes the
+// scheme's biases.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,8 +27,8 @@ enum class AttentionForm {
 
 class AttentionLayers {
  public:
-  // `layers` of them in sequence, without anything between; they share what the scheme shares. The
-  // settings give sizes, scheme, attention and seed.
+  // `layers` layers in sequence without anything between them. They share everything that the
+  // scheme shares. The settings give sizes, scheme, attention and seed.
   AttentionLayers(const Settings& settings, std::int64_t layers, const ComputePlan& plan);
 
   // x [sequences * length, M] in the plan's precision -> the same shape.
@@ -54,7 +54,7 @@ class AttentionLayers {
 // Normally distributed numbers in the plan's precision and on its device.
 at::Tensor random_input(const std::vector<std::int64_t>& shape, const ComputePlan& plan);
 
-// Milliseconds of a function of x: forward alone or, where slopes are defined, forward and backward
+// Milliseconds of a function of x: only forward or, if slopes are defined, forward and backward
 // with these gradients of the output.
 double timed_pass(const at::Tensor& x, const at::Tensor& slopes,
                   const std::function<at::Tensor(const at::Tensor&)>& function);
@@ -62,7 +62,7 @@ double timed_pass(const at::Tensor& x, const at::Tensor& slopes,
 double pass_memory(const at::Tensor& x, const at::Tensor& slopes,
                    const std::function<at::Tensor(const at::Tensor&)>& function);
 
-// "refused: WHY" where the settings contradict themselves, else "".
+// "refused: WHY" if the settings contradict each other, else "".
 std::string refusal_of(const Settings& settings);
 
 }  // namespace roformer

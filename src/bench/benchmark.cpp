@@ -52,7 +52,7 @@ std::string_view area_of(const OperationTime& operation) {
   for (const Area& area : kAreas) {
     if (area.scope == scope) return area.title;
   }
-  // LibTorch's own: aten::_flash_attention_forward, aten::_cudnn_attention_backward.
+  // LibTorch's own operations: aten::_flash_attention_forward, aten::_cudnn_attention_backward.
   if (operation.name.find("_attention_") != std::string::npos) return "attention";
   return "other operations";
 }
@@ -124,7 +124,7 @@ StepTime TimedTraining::step(std::int64_t number) {
                                                 .learning_rate = settings_.learning_rate,
                                                 .clip = settings_.clip,
                                                 .graphs = graphs_.get()});
-  // A GPU is still at work here.
+  // The GPU may still be at work here.
   const auto loading = BenchmarkClock::now();
   next_ = {number + 1, objective_->make_batch(number + 1)};
   time.loading = milliseconds_since(loading);

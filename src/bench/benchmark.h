@@ -22,7 +22,7 @@
 
 namespace roformer {
 
-// Part of a step. `calls` are those of its operations, a step.
+// A part of a step. `calls` counts its operations per step.
 struct StepPart {
   std::string name;
   double milliseconds = 0;  // a step
@@ -33,11 +33,12 @@ struct StepPart {
 struct StepProfile {
   double milliseconds = 0;  // a step, while the profile was made
   // Matrix products, attention, rotations, elementwise work, loss, embeddings, optimiser, copies,
-  // other operations, and what lies between operations (batches, graph, allocation). The longest
-  // first; they sum to the step.
+  // other operations, and the time between operations (batches, graph, allocation). The longest
+  // comes first; they sum to the step.
   std::vector<StepPart> parts;
   std::vector<StepPart> operations;  // the longest single ones
-  // The share of the cores' time that threads waited, or of the GPU's time that it had no work.
+  // The share of the cores' time in which threads waited, or of the GPU's time in which it had no
+  // work.
   double idle_share = 0;
 };
 
@@ -88,13 +89,13 @@ struct StepBenchmark {
   double loader_share = 0;               // time of making the step's batch over the step's
   std::int64_t peak_memory_mib = 0;      // of the process
   std::int64_t gpu_memory_mib = 0;       // the most of tensors on a GPU; 0: none was used
-  std::optional<StepProfile> profile;    // where one was asked for
+  std::optional<StepProfile> profile;    // set if a profile was requested
 };
 
 struct BenchmarkRounds {
   std::int64_t measured = 10;
   std::int64_t warmup = 3;  // before them, not counted
-  // The device of which a profile is made; recording it costs some microseconds for each operation.
+  // The device to profile. Recording costs some microseconds for each operation.
   std::optional<c10::Device> profile = {};
   std::string trace = "";  // of a profile on a GPU: the file (tensor/profile.h)
 };
@@ -104,12 +105,12 @@ struct RoundTimes {
   std::map<ProductShape, std::int64_t> products;  // of one more round
   std::optional<StepProfile> profile;             // `milliseconds` and the rest of a step
 };
-// Calls round(number) for warmup and measured rounds and for one more; each makes `steps` steps and
-// returns the mean of their times.
+// Calls round(number) for the warm-up and measured rounds and for one more. Each makes `steps`
+// steps and returns the mean of their times.
 RoundTimes time_rounds(const BenchmarkRounds& rounds, std::int64_t steps,
                        const std::function<StepTime(std::int64_t number)>& round);
 
-// The figures above from the times of single steps.
+// Computes the figures above from the times of single steps.
 struct StepWork {
   std::int64_t parameters = 0;
   std::int64_t tokens = 0;

@@ -1,6 +1,6 @@
-// `roformer bench compare`: two programs at the same work, alternating round by round, so that a
-// disturbance of the machine affects both. A file names the pairs of commands; each prints one JSON
-// object, one figure of which is compared.
+// `roformer bench compare`: two programs do the same work, alternating round by round, so that a
+// disturbance of the machine affects both. A file names the pairs of commands. Each command prints
+// one JSON object, and one of its figures is compared.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace roformer {
 struct ComparedPair {
   std::string work;     // "pretraining step, small, fp32"
   std::string ours;     // the words after `roformer`, for the shell
-  std::string peer;     // whose program: "Hugging Face, eager"
+  std::string peer;     // the peer program: "Hugging Face, eager"
   std::string command;  // the peer's, for the shell
   std::string figure;   // key of the JSON objects: "step_ms", "sentences_per_s"
-  std::string note;     // what is not equal
+  std::string note;     // the differences between the two
 };
 
 struct SpeedComparison {
@@ -54,7 +54,7 @@ struct ComparisonOptions {
 };
 
 // Runs all rounds of one pair. Throws Error (failure) for a command that fails, with its last line,
-// or prints no such figure; a signal to stop ends the command and throws Error.
+// or prints no such figure. A signal to stop ends the command and throws Error.
 ComparedTimings compare(const ComparedPair& pair, std::int64_t rounds,
                         const ComparisonOptions& options);
 
@@ -64,7 +64,7 @@ struct MeasuredPair {
   std::string commit;  // of the program that was timed
 };
 
-// Medians with the range of the ratio over the rounds, and commits where these differ.
+// Medians with the range of the ratio over the rounds, and the commits if they differ.
 Table comparison_table(const std::vector<MeasuredPair>& measured);
 
 // The record of a published table, like that of a study (experiments/record.h); `machine` says
@@ -73,9 +73,9 @@ void write_comparison_record(const std::filesystem::path& record, const std::fil
                              const std::vector<MeasuredPair>& measured, const Origin& origin,
                              const nlohmann::ordered_json& machine);
 
-// The pairs of `comparison` that a record holds, timed on the same processor with the same
-// commands, each with its commit: a measurement of other pairs keeps them. Empty where there is no
-// record yet; throws Error (failure) for one that is damaged or was edited.
+// The pairs of `comparison` in a record that were timed on the same processor with the same
+// commands, each with its commit. A measurement of other pairs keeps them. Empty if there is no
+// record yet. Throws Error (failure) for a record that is damaged or was edited.
 std::vector<MeasuredPair> measured_before(const std::filesystem::path& record,
                                           const SpeedComparison& comparison,
                                           const nlohmann::ordered_json& machine);

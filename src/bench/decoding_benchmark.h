@@ -19,8 +19,8 @@ struct DecodingBenchmark {
   std::int64_t peak_memory_mib = 0;  // of the process
 };
 
-// All of `roformer translate` except reading and writing, `repeats` times after one that does not
-// count. `translations` receives the texts unless it is null.
+// Times all of `roformer translate` except reading and writing, `repeats` times after one run that
+// does not count. `translations` receives the texts unless it is null.
 DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
                                      const std::vector<std::string>& lines, std::int64_t repeats,
                                      std::vector<std::string>* translations = nullptr);

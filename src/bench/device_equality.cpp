@@ -162,7 +162,7 @@ double difference_of(const std::vector<double>& losses, const std::vector<double
   double largest = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const double share = std::abs(losses[i] - from[i]) / std::max(std::abs(from[i]), 1e-6);
-    // Not a number is the worst miss.
+    // NaN is the worst miss.
     largest =
         std::max(largest, std::isfinite(share) ? share : std::numeric_limits<double>::infinity());
   }
@@ -250,7 +250,7 @@ AttentionEquality compare_attention(at::Device device) {
           const at::Tensor exact = host[i].second.to(at::kDouble);
           const double apart = (made[i].second.to(at::kDouble) - exact).abs().max().item<double>() /
                                exact.abs().max().item<double>();
-          // Not a number is the worst miss.
+          // NaN is the worst miss.
           const double share =
               std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity();
           if (share <= equality.difference && !equality.worst.empty()) continue;

@@ -20,7 +20,7 @@ namespace roformer {
 struct AttentionEquality {
   std::int64_t cases = 0;
   double difference = 0;  // the largest, as a share of the largest number of its tensor
-  std::string worst;      // where: "width 64, causal, table: gradient of the keys"
+  std::string worst;      // the place: "width 64, causal, table: gradient of the keys"
   std::string problem;    // why the device, or the CPU, has no such attention
 
   bool passed() const;
@@ -52,7 +52,7 @@ struct SchemeEquality {
   }
 };
 
-// The share that a loss may differ by: rounding that grows over the steps.
+// The share by which a loss may differ: rounding that grows over the steps.
 double allowed_difference(Precision precision);
 
 // Trains settings' model on random tokens. `done` is called with each scheme's result.

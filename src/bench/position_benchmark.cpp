@@ -28,7 +28,7 @@ void make_causal(Settings& settings) {
   }
 }
 
-// One scheme with all that is measured.
+// One scheme with all its measurements.
 class Contestant {
  public:
   Contestant(const Settings& settings, const ComputePlan& plan,
@@ -105,8 +105,8 @@ class Contestant {
   }
 };
 
-// All schemes of the options; `none` comes first, once for encoders and once for causal models
-// where such are among them.
+// All schemes of the options. `none` comes first, once for encoders and once for causal models if
+// they include such schemes.
 std::vector<Settings> contestants_of(const Settings& settings,
                                      const PositionBenchmarkOptions& options) {
   std::vector<Settings> all{benchmark_settings(settings, "none", options)};

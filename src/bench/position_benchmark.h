@@ -24,12 +24,12 @@ struct PositionBenchmarkOptions {
   bool model = true;         // whole training steps too
   bool plain = false;        // the form that writes every pair out, too
   double memory = std::numeric_limits<double>::infinity();  // bytes that the plain form may take
-  // Asked before a scheme is built and after each of its turns; true ends the benchmark, and no
-  // memory is measured.
+  // Called before a scheme is built and after each of its turns. true ends the benchmark, and
+  // memory is then not measured.
   std::function<bool()> stopped = {};
 };
 
-// Medians in milliseconds of one layer or step; bytes beyond what was there before the pass.
+// Medians in milliseconds of one layer or step. Bytes in addition to those before the pass.
 // Negative: not measured.
 struct PositionCost {
   std::string scheme;
@@ -45,15 +45,15 @@ struct PositionCost {
   std::string remark;  // why something was not measured
 };
 
-// Settings as a scheme needs them here: tables with a row for each position, a causal task for
+// The settings that a scheme needs here: tables with a row for each position, a causal task for
 // schemes that only look to the left. `length` and `sequences` become data.length and
 // training.batch.
 Settings benchmark_settings(const Settings& settings, const std::string& scheme,
                             const PositionBenchmarkOptions& options);
 
-// One entry for every scheme, in their order; `none` comes first, once for encoders and once for
-// causal models where such are among them. progress() is called when all are ready (done is 0) and
-// after every turn.
+// One entry for every scheme, in their order. `none` comes first, once for encoders and once for
+// causal models if the schemes include such. progress() is called when all are ready (done is 0)
+// and after every turn.
 std::vector<PositionCost> benchmark_positions(const Settings& settings, const ComputePlan& plan,
                                               const PositionBenchmarkOptions& options,
                                               const BenchmarkProgress& progress);

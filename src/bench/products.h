@@ -1,6 +1,6 @@
-// The matrix products of a model's step: how many there should be by the sizes of its layers, which
-// ones a step really makes, and what the machine achieves on exactly these. That is less than on
-// large square products; a step that reaches it has nothing left to gain around its products.
+// The matrix products of a model's step: the expected number by the sizes of its layers, the
+// products of an actual step, and the machine's speed on exactly these. That speed is lower than on
+// large square products. A step that reaches it has nothing left to gain outside its products.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,8 +35,8 @@ double keys_of_query(const AttentionSettings& attention, double length, std::int
 double keys_of_layers(const Settings& settings, std::int64_t layers, double length, bool causal);
 
 // GFLOP/s of dense bfloat16 products with float sums by NVIDIA's data sheets, for a card as the
-// driver names it ("NVIDIA H100 80GB HBM3"); nothing for an unknown card. Model FLOPs are reported
-// as a share of it (MFU, Chowdhery 2022).
+// driver names it ("NVIDIA H100 80GB HBM3"). Empty for an unknown card. Model FLOPs are reported as
+// a share of it (MFU, Chowdhery 2022).
 std::optional<double> dense_bfloat16_peak(std::string_view card);
 
 // One kind of product: operands by sizes and strides. Only LibTorch's own operations are recorded,
@@ -59,7 +59,7 @@ class ProductRecorder {
   ProductRecorder(const ProductRecorder&) = delete;
   ProductRecorder& operator=(const ProductRecorder&) = delete;
 
-  // The number of times that each occurred.
+  // How often each product occurred.
   const std::map<ProductShape, std::int64_t>& products() const { return products_; }
 
  private:

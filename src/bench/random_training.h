@@ -25,7 +25,7 @@ StepBenchmark benchmark_language_model(const Settings& settings, const ComputePl
 StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& plan,
                                    const BenchmarkRounds& rounds);
 
-// A step is what `roformer predict` does with 16 times training.batch such sentences.
+// A step does the work of `roformer predict` on 16 times training.batch such sentences.
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
                                    const BenchmarkRounds& rounds);
 

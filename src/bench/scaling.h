@@ -1,5 +1,5 @@
 // The parts of a training step of several processes on random tokens: computing, waiting for the
-// slowest process, adding up the gradients.
+// slowest process, and adding the gradients.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ScalingTimes {
   double step_milliseconds = 0;  // medians of the first process
   double wait_milliseconds = 0;
   double reduce_milliseconds = 0;
-  // Adding up such a gradient while nothing else runs.
+  // The time for adding such a gradient while nothing else runs.
   double bare_milliseconds = 0;
   std::int64_t peak_memory_mib = 0;  // of the first process
 
@@ -31,7 +31,7 @@ struct ScalingTimes {
 };
 
 // Measures steps of settings' model with training.accumulation micro-batches in each process, after
-// some that do not count. Every process makes the same call.
+// some steps that do not count. Every process makes the same call.
 ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
                              Processes& processes, std::int64_t steps);
 

@@ -1,6 +1,6 @@
-// The one timing loop of all benchmarks: rounds that do not count, then rounds in which every piece
-// of work has its turn, so that whatever else the machine does affects all of them alike. Medians
-// are reported.
+// The timing loop of all benchmarks: rounds that do not count, then rounds in which every piece of
+// work has its turn, so that a disturbance of the machine affects all pieces alike. Medians are
+// reported.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -12,11 +12,13 @@
 namespace roformer {
 namespace {
 
-// More pieces than a word of a text with spaces has. A longer one is no word (base pairs, a page of
-// a script whose words nobody told apart): masked whole it would take half a row or nothing of it.
+// The limit exceeds the number of pieces of any word in a text with spaces. A longer run is no word
+// (base pairs, a page in a script without spaces). Masking all of it at once would take half a row
+// or nothing.
 constexpr std::size_t kMostPiecesOfWord = 32;
 
-// Whole numbers above 0 that sum to the pattern and are nearest to the weights' shares of it.
+// Whole numbers above 0 that sum to the pattern and are as near as possible to their weights'
+// shares of it.
 std::vector<std::int64_t> shares_of(const std::vector<double>& weights, std::int64_t pattern) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<std::int64_t> shares;
@@ -59,7 +61,7 @@ void require_a_row(const Rows& rows, const Dataset& dataset, Split split) {
                         to_string(split)));
 }
 
-// Appends the row's ids and where sequences begin in it.
+// Appends the row's ids and the positions where sequences begin in it.
 void append_row(const Row& row, std::int64_t length, bool cross_documents, TokenBatch& batch) {
   const auto begin = static_cast<std::int64_t>(batch.ids.size());
   batch.ids.insert(batch.ids.end(), row.ids.begin(), row.ids.begin() + length);
@@ -79,8 +81,8 @@ std::int64_t rows_within(std::int64_t token_limit, const Rows& rows) {
   return std::min(rows.size(), std::max<std::int64_t>(1, token_limit / rows.length()));
 }
 
-// Row `index` of a pass over `count` of `size` rows, which lie evenly over all of them: the
-// beginning of a split is a special text.
+// The index of a row, if a pass takes `count` of `size` rows spread evenly over all of them. The
+// beginning of a split is not typical of its text.
 std::int64_t spread(std::int64_t index, std::int64_t count, std::int64_t size) {
   return (2 * index + 1) * size / (2 * count);
 }
@@ -225,7 +227,7 @@ void Masker::mask(std::span<TokenId> ids, std::uint64_t key, std::vector<std::in
 SourceMixture::SourceMixture(const std::vector<double>& weights)
     : shares_(shares_of(weights, kPattern)) {
   ROFORMER_ASSERT(!weights.empty() && std::ssize(weights) <= kPattern);
-  // The next row is of the source that is furthest behind its share.
+  // The next row comes from the source that lags furthest below its share.
   std::vector<std::int64_t> taken(weights.size());
   for (std::int64_t n = 0; n < kPattern; ++n) {
     std::size_t next = 0;

@@ -1,6 +1,6 @@
-// Rows: a split cut into pieces of equal length. The documents lie end to end, a separator after
-// each, and row i is the i-th piece of that stream, so that no position is padding. A row is made
-// when it is asked for, from the memory map; nothing is stored.
+// Rows: a split cut into pieces of equal length. The documents form one stream, with a separator
+// after each, and row i is the i-th piece of that stream, so no position is padding. A row is made
+// from the memory map on request; nothing is stored.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ struct Row {
 struct RowOptions {
   std::int64_t length = 128;
   bool begin_with_classification = true;  // the row's first id is [CLS], as BERT's
-  // How many ids of the next row a row shows at its end: 1 for causal models, whose targets are the
-  // ids one position ahead. Then the row has length + overlap ids.
+  // How many ids of the next row each row repeats at its end: 1 for causal models, whose targets
+  // are the ids one position ahead. The row then has length + overlap ids.
   std::int64_t overlap = 0;
 };
 
 class Rows {
  public:
-  // The data set must outlive the rows. A vocabulary without separator gets none, one without
-  // [CLS] begins rows with text.
+  // The data set must outlive the rows. Rows have no separator if the vocabulary has none, and
+  // begin with text if it has no [CLS].
   Rows(const Dataset& dataset, Split split, RowOptions options);
 
-  // Rows that are filled to the end; what is left of the stream is not used.
+  // The number of full rows. The incomplete rest of the stream is not used.
   std::int64_t size() const { return size_; }
   std::int64_t length() const { return options_.length; }
   // Safe to call from several threads. 0 <= index < size().
@@ -50,11 +50,11 @@ class Rows {
   std::int64_t size_ = 0;
 };
 
-// BERT's masking (Devlin et al. 2018, section 3.1): 15 % of the tokens are chosen; of these 80 %
-// become [MASK], 10 % a random token and 10 % stay. Every choice is a pure function of the key, so
-// that any row can be masked on its own. Each token is drawn independently, as Hugging Face's
-// collator does: the share holds on average, not in each row. With `whole_words` each word is drawn
-// instead and all its pieces are chosen; what they become is drawn for each piece.
+// BERT's masking (Devlin et al. 2018, section 3.1): 15 % of the tokens are chosen; 80 % of the
+// chosen ones become [MASK], 10 % a random token and 10 % stay. Every choice is a pure function of
+// the key, so that any row can be masked alone. Each token is drawn independently, as in Hugging
+// Face's collator: the share holds on average, not in each row. With `whole_words` each word is
+// drawn instead and all its pieces are chosen; the replacement is drawn for each piece.
 class Masker {
  public:
   // Throws Error (usage) when the vocabulary has no mask token. The tokenizer must outlive it.
@@ -72,19 +72,19 @@ class Masker {
   std::vector<char> is_special_;     // [vocabulary]
   std::vector<TokenId> candidates_;  // for random replacement: all but the special tokens
 
-  // For each id whether it is drawn for itself; others share the fate of the one before.
+  // For each id, whether it is drawn separately. An id without a draw follows the id before it.
   std::vector<char> find_draws(std::span<const TokenId> ids) const;
 };
 
-// Chooses the source of each training row, as a function of the row's number alone: a resumed
-// training and any number of processes draw the same. The sources take turns in a pattern of 1,024
-// rows, as evenly as whole rows allow. A source has its rounded share of each pattern, and one row
-// at least.
+// Chooses the source of each training row from the row's number alone, so that a resumed training
+// and any number of processes choose the same. The sources take turns in a pattern of 1,024 rows,
+// as evenly as whole rows allow. Each source has its rounded share of the pattern, and at least one
+// row.
 class SourceMixture {
  public:
   static constexpr std::int64_t kPattern = 1024;  // rows
 
-  // At least one weight, at most kPattern; all above 0.
+  // Needs 1 to kPattern weights, all above 0.
   explicit SourceMixture(const std::vector<double>& weights);
 
   struct Entry {
@@ -110,24 +110,26 @@ struct TokenBatch {
   std::int64_t rows = 0;
   std::int64_t length = 0;
   std::vector<std::int64_t> ids;  // [B * L]
-  // Where sequences that do not see each other begin, and the end: [sequences + 1]. Rows, or with
-  // cross_documents false the pieces of documents inside them; positions count from there.
+  // The positions where independent sequences begin, and the end: [sequences + 1]. A sequence is a
+  // row or, with cross_documents false, a piece of a document inside a row. Sequences do not see
+  // each other, and positions count from their beginnings.
   std::vector<std::int64_t> sequence_starts;
 
   std::int64_t tokens() const { return rows * length; }
 };
 
-// The loss is taken at `target_positions` (rising, into ids) with these labels.
+// The loss is taken at `target_positions` (ascending, indices into ids) with these labels.
 struct MaskedBatch : TokenBatch {
   std::vector<std::int64_t> target_positions;  // [masked]; may be empty in a very small batch
   std::vector<std::int64_t> labels;            // [masked]: the ids before masking
 };
 
-// The token after each one; kNoTarget where the next one belongs to another sequence.
+// The token after each one; kNoTarget if the next token belongs to another sequence.
 struct CausalBatch : TokenBatch {
-  static constexpr std::int64_t kNoTarget = -100;  // what cross-entropy ignores by default
-  std::vector<std::int64_t> targets;               // [B * L]
-  std::int64_t target_count = 0;                   // of those that are not kNoTarget
+  // The value that cross-entropy ignores by default.
+  static constexpr std::int64_t kNoTarget = -100;
+  std::vector<std::int64_t> targets;  // [B * L]
+  std::int64_t target_count = 0;      // of those that are not kNoTarget
 };
 
 struct BatchOptions {
@@ -137,8 +139,8 @@ struct BatchOptions {
   bool shuffle = true;  // false: rows in order, without end
 };
 
-// Which rows a batch has. Epochs follow each other without a gap, so every batch is full and one
-// may hold the last rows of one epoch and the first of the next.
+// Decides which rows a batch has. Epochs follow each other without a gap, so every batch is full,
+// and one may hold the last rows of one epoch and the first of the next.
 class RowOrder {
  public:
   RowOrder(std::int64_t rows, const BatchOptions& options);
@@ -157,17 +159,18 @@ class RowOrder {
   bool shuffle_;
 };
 
-// A data set and how often its rows are drawn, relative to other data sets of the same tokenizer.
+// A data set and the relative weight at which its rows are drawn, among data sets of the same
+// tokenizer.
 struct WeightedDataset {
   const Dataset& dataset;
   double weight = 1;
 };
 
 // The rows of one or more data sets in the order of training. Each data set has separate epochs; an
-// epoch of the whole is as many rows as all have together.
+// epoch of the whole has as many rows as all data sets together.
 class TrainingRows {
  public:
-  // Throws Error (failure) when a split does not fill one row. The data sets must outlive it.
+  // Throws Error (failure) if a split does not fill one row. The data sets must outlive it.
   TrainingRows(const std::vector<WeightedDataset>& sources, Split split, const RowOptions& row,
                const BatchOptions& options);
 
@@ -200,9 +203,9 @@ class RowBatches {
 
   // Batch n of training, n >= 0.
   Batch training(std::int64_t n) const;
-  // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit); the last one may
-  // be smaller. `token_limit` > 0: the pass has at most so many tokens, in whole rows spread evenly
-  // over the split, but one row at least.
+  // Batch n of a pass over the rows in order, 0 <= n < validation_batches(limit). The last batch
+  // may be smaller. With `token_limit` > 0 the pass has at most that many tokens, in whole rows
+  // spread evenly over the split, but at least one row.
   Batch validation(std::int64_t n, std::int64_t token_limit = 0) const;
   std::int64_t validation_batches(std::int64_t token_limit = 0) const;
 
@@ -210,7 +213,7 @@ class RowBatches {
   const Rows& rows() const { return rows_.first(); }
 
  protected:
-  // Validation is of the first source. Throws as TrainingRows does.
+  // Validation reads the first source. Throws as TrainingRows does.
   RowBatches(const std::vector<WeightedDataset>& sources, Split split, const RowOptions& row,
              BatchOptions options)
       : rows_(sources, split, row, options), options_(options) {}
@@ -221,8 +224,8 @@ class RowBatches {
   BatchOptions options_;
 };
 
-// Training rows get new masks in each epoch. The masks of validation come from a fixed seed, so
-// that two runs are compared on the same targets, and do not depend on the limit.
+// Training rows get new masks in each epoch. Validation masks come from a fixed seed, so that runs
+// are compared on the same targets, and do not depend on the limit.
 class MaskedBatches : public RowBatches<MaskedBatch> {
  public:
   MaskedBatches(const std::vector<WeightedDataset>& sources, Split split, std::int64_t length,

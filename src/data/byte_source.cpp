@@ -18,7 +18,7 @@
 namespace roformer {
 namespace {
 
-// As much of the end of a file as the checks want to see: a zip's comment has up to 64 KiB.
+// The number of bytes at the end of a file that the checks need: a zip's comment has up to 64 KiB.
 constexpr std::size_t kArchiveEnd = (1 << 16) + 128;
 
 struct ArchiveEnd {
@@ -28,7 +28,7 @@ struct ArchiveEnd {
 
 constexpr std::size_t kTarBlock = 512;
 
-// Records at the end of a zip (APPNOTE 4.3.14 to 4.3.16), without their texts of any length.
+// Records at the end of a zip (APPNOTE 4.3.14 to 4.3.16), without their texts of variable length.
 constexpr std::size_t kZipEnd = 22;
 constexpr std::size_t kZip64Locator = 20;
 constexpr std::size_t kZip64End = 56;
@@ -46,7 +46,7 @@ bool is_zero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// Where the last end record begins whose comment reaches to the end of the file, or to zeros.
+// The position of the last end record whose comment reaches to the end of the file or to zeros.
 std::size_t find_zip_end(std::string_view end) {
   std::size_t at = end.rfind("PK\5\6");
   for (; at != std::string_view::npos; at = at == 0 ? at - 1 : end.rfind("PK\5\6", at - 1)) {
@@ -62,11 +62,11 @@ struct ZipDirectory {
   std::uint64_t members = 0;
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
-  std::uint64_t end = 0;  // where it must end
+  std::uint64_t end = 0;  // the required end
 };
 
-// The end record at `at` of the file's end, or the long one before it, which also counts what is
-// larger; nothing where that is not where it says.
+// The end record at `at`, or the zip64 record before it, which also holds larger counts. Empty if
+// that record is not at the given place.
 std::optional<ZipDirectory> directory_of(const ArchiveEnd& end, std::size_t at) {
   const std::string_view bytes = end.bytes;
   const bool is_long =
@@ -96,7 +96,7 @@ std::optional<ZipDirectory> directory_of(const ArchiveEnd& end, std::size_t at) 
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
-// Reads the next bytes; false at the end, and where `error` says why.
+// Reads the next bytes. Returns false at the end, and if `error` says why reading failed.
 bool read_block(int descriptor, std::string& block, std::string& error) {
   block.resize(kReadBytes);
   ssize_t size = 0;
@@ -132,7 +132,7 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
   if (begin != directory->offset) {
     refuse_archive(file, "the archive is damaged: its directory is not where it says");
   }
-  // Who writes no long records counts only so far.
+  // Programs that write no zip64 records count modulo this limit.
   const std::uint64_t mask = directory->is_long ? ~std::uint64_t{0} : kMostInShortRecord;
   if ((members & mask) != directory->members) {
     refuse_archive(
@@ -144,11 +144,12 @@ void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64
 
 }  // namespace
 
-// The bytes in a compressed file, stream after stream: every byte of the file belongs to a whole
-// stream whose checksum is right, or is a zero after the last (tapes are filled up with them).
+// The bytes in a compressed file, stream after stream. Every byte of the file must belong to a
+// whole stream with the right checksum, or be a zero after the last stream (tapes are padded with
+// zeros).
 class ByteSource::CompressedFile {
  public:
-  // The descriptor stays the caller's. `begun` was read from it already.
+  // The caller keeps the descriptor. `begun` holds the bytes that were read from it already.
   CompressedFile(int descriptor, std::string begun, std::unique_ptr<Codec> codec)
       : descriptor_(descriptor),
         codec_(std::move(codec)),
@@ -157,10 +158,11 @@ class ByteSource::CompressedFile {
         output_(kReadBytes, '\0'),
         raw_bytes_(input_.size()) {}
 
-  // The next bytes, valid until the next call; empty at the end, and where error() says why.
+  // The next bytes, valid until the next call. Empty at the end, and if error() says why reading
+  // failed.
   std::string_view read();
   const std::string& error() const { return error_; }
-  // The command that unpacks what is intact and takes too much memory here, or "".
+  // The command that unpacks an intact file that takes too much memory here, or "".
   const std::string& command() const { return command_; }
   // Bytes taken from the file so far.
   std::uint64_t raw_bytes() const { return raw_bytes_; }
@@ -178,7 +180,7 @@ class ByteSource::CompressedFile {
   bool in_stream_ = false;
   bool output_was_full_ = false;  // so that more may come without more input
 
-  // False at the end of the file, and where it cannot be read.
+  // Returns false at the end of the file, and if it cannot be read.
   bool fill() {
     if (!pending_.empty()) return true;
     if (!read_block(descriptor_, input_, error_)) return false;
@@ -223,8 +225,8 @@ std::string_view ByteSource::CompressedFile::read() {
       command_ = step.command;
       return {};
     }
-    // With input and room for output every step makes progress; a step without it would repeat for
-    // ever.
+    // With input and room for output, every step makes progress. A step without progress would
+    // repeat for ever.
     const bool idle = step.taken == 0 && step.made == 0 && !step.ended;
     if (idle && !pending_.empty() && !output_was_full_) {
       error_ = "the compressed data are damaged";
@@ -250,7 +252,7 @@ ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
       throw_failure(path.string(), "cannot read: " + system_message(errno));
     }
   }
-  // The first bytes tell what is compressed, and then what is a zip.
+  // The first bytes tell whether the file is compressed, and then whether it is a zip.
   while (begin_.size() < kCodecBegin && fill()) begin_ += block_;
   if (std::unique_ptr<Codec> codec = codec_of(begin_)) {
     compressed_ =
@@ -271,7 +273,7 @@ ByteSource::~ByteSource() {
   if (descriptor_ > STDIN_FILENO) ::close(descriptor_);
 }
 
-// False at the end of a plain file, and where it cannot be read.
+// Returns false at the end of a plain file, and if it cannot be read.
 bool ByteSource::fill() {
   const bool any = read_block(descriptor_, block_, error_);
   if (!is_copy_) raw_bytes_ += block_.size();
@@ -307,8 +309,8 @@ std::string_view ByteSource::read() {
   return bytes;
 }
 
-// A zip is read by its directory, which is at its end: read from its beginning, a damaged member is
-// one that was never there.
+// A zip is read through its directory, which is at its end. A reader from the beginning would miss
+// a damaged member without an error.
 void ByteSource::copy() {
   std::error_code error;
   std::string name = (std::filesystem::temp_directory_path(error) / "roformer-zip-XXXXXX").string();

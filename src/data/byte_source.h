@@ -1,7 +1,6 @@
-// The bytes of one file, decompressed while they are read, in which libarchive then looks for
-// archives. Checks what libarchive does not: whether an archive is complete at its end, with
-// nothing before or after it that would not be read. A zip that comes as a stream is read from a
-// copy.
+// The bytes of one file, decompressed while they are read; libarchive then looks for archives in
+// them. Also checks that an archive is complete and has no unread bytes before or after it, which
+// libarchive does not check. A zip that arrives as a stream is read from a copy.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +13,33 @@ namespace roformer {
 
 class ByteSource {
  public:
-  // "-" is standard input, of which `begun` was read already. Throws Error (failure) naming the
-  // path when it cannot be opened.
+  // "-" is standard input; `begun` holds the bytes that were read from it already. Throws Error
+  // (failure) naming the path if it cannot be opened.
   explicit ByteSource(const std::filesystem::path& path, std::string begun = {});
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // The next bytes, valid until the next call; empty at the end, and where error() says why.
+  // The next bytes, valid until the next call. Empty at the end, and if error() says why reading
+  // failed.
   std::string_view read();
   const std::string& error() const { return error_; }
-  // The way out of that, or "".
+  // A command that works around the error, or "".
   std::string hint() const;
 
   bool is_compressed() const { return compressed_ != nullptr; }
-  // A plain file, or a copy; pipes and compressed files are none.
+  // Whether the file is plain or a copy. Pipes and compressed files are not seekable.
   bool is_seekable() const { return is_seekable_; }
-  // As lseek; of one that is seekable.
+  // Moves as lseek does. Needs a seekable file.
   std::int64_t seek(std::int64_t offset, int whence);
-  // Whether the first byte, decompressed, is this one.
+  // Whether the first byte, decompressed, equals this one.
   bool begins_with(char byte) const { return begins_ && first_ == byte; }
-  // Bytes taken from the file as it lies on the disk, again where they were sought again.
+  // Bytes read so far from the file on the disk. Bytes that are read again after a seek count
+  // again.
   std::uint64_t raw_bytes() const { return raw_bytes_; }
 
-  // Reads the rest of a tar or zip of which `members` were met, folders among them. Throws Error
-  // (failure) naming the file where the archive is not complete; false where error() says why it
+  // Reads the rest of a tar or zip in which `members` were found, folders included. Throws Error
+  // (failure) naming the file if the archive is incomplete. Returns false if error() says why it
   // cannot be read.
   bool require_archive_end(const std::string& file, bool is_tar, std::uint64_t members);
 
@@ -49,9 +50,9 @@ class ByteSource {
   class CompressedFile;
   std::unique_ptr<CompressedFile> compressed_;
   bool is_copy_ = false;  // of what was compressed or came through a pipe
-  std::string block_;     // what was read last, of a plain file
-  std::string begin_;     // what was read to see what the file is
-  std::string end_;       // of what was read, where it cannot be sought
+  std::string block_;     // the last block read from a plain file
+  std::string begin_;     // the first bytes, read to detect the format
+  std::string end_;       // the last bytes read, if the file is not seekable
   std::uint64_t size_ = 0;
   std::uint64_t raw_bytes_ = 0;
   std::string error_;

@@ -16,7 +16,7 @@
 namespace roformer {
 namespace {
 
-constexpr int kShortestZstdWindow = 27;  // what Zstandard reads without being asked
+constexpr int kShortestZstdWindow = 27;  // the limit of Zstandard's default settings
 constexpr int kLongestZstdWindow = 31;
 constexpr std::uint64_t kWindowShare = 4;  // the divisor of the free memory
 constexpr std::uint64_t kMostXzMemory = std::uint64_t{1} << 30;
@@ -146,7 +146,7 @@ class ZstdCodec : public Codec {
         !ZSTD_isError(::ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, window_)));
   }
 
-  // Frames that are skipped begin with 0x50 to 0x5f: pzstd writes one before each.
+  // Skippable frames begin with 0x50 to 0x5f: pzstd writes one before each frame.
   static bool may_begin_with(char byte) { return byte == '\x28' || (byte & '\xf0') == '\x50'; }
   bool may_begin(char byte) const override { return may_begin_with(byte); }
   void begin() override { ::ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only); }

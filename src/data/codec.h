@@ -18,7 +18,7 @@ struct CodecStep {
   std::size_t made = 0;   // bytes of the output
   bool ended = false;     // the stream, with its checksum
   std::string problem;    // why it stopped
-  // Only more memory than is given to a stranger's file would do: this command unpacks it.
+  // The file needs more memory than an untrusted file may have. This command unpacks it.
   std::string command;
 };
 
@@ -29,7 +29,7 @@ class Codec {
   virtual bool may_begin(char byte) const = 0;
   // Begins another stream.
   virtual void begin() = 0;
-  // Neither takes nor makes anything where it needs more input.
+  // Neither takes nor makes anything if it needs more input.
   virtual CodecStep step(std::string_view input, std::span<char> output) = 0;
 };
 
@@ -37,7 +37,7 @@ struct CodecLimits {
   int zstd_window;          // log2 of bytes
   std::uint64_t xz_memory;  // bytes
 };
-// Windows as long as Zstandard has them (2 GiB), where they are a small part of the free memory.
+// The longest windows that Zstandard has (2 GiB), if they are a small part of the free memory.
 CodecLimits codec_limits(std::uint64_t free_memory);
 
 // The first bytes of each packed format.
@@ -51,8 +51,8 @@ inline constexpr std::array kPackedBegins = {kGzipBegin, kBzip2Begin, kXzBegin, 
                                              kZipBegin};
 constexpr std::size_t kCodecBegin = kXzBegin.size();  // the longest that codec_of compares
 
-// By the first bytes of a file; null where they are no compressed stream's. Without limits those
-// of the memory that is free now.
+// Chooses the codec by the first bytes of a file; null if they begin no compressed stream. Without
+// given limits, uses the limits for the memory that is free now.
 std::unique_ptr<Codec> codec_of(std::string_view begin,
                                 std::optional<CodecLimits> given = std::nullopt);
 

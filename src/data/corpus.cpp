@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-// Counts for the readers and drops lines met before, in front of the caller's sink.
+// Counts for the readers, and drops repeated lines before they reach the caller's sink.
 class CountingSink : public CorpusSink {
  public:
   CountingSink(bool remove_repeats, LinesMet& lines_met, CorpusSink& sink)
@@ -59,7 +59,7 @@ CorpusReader reader_of(const CorpusStream& stream, const std::filesystem::path& 
   return json ? CorpusReader::json_lines : CorpusReader::text;
 }
 
-// Warns where the ending promises fields, which the text reader does not tell apart.
+// Warns if the file's ending promises fields, since the text reader does not tell them apart.
 void warn_of_fields(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
@@ -70,8 +70,9 @@ void warn_of_fields(const std::filesystem::path& file) {
       file.string());
 }
 
-// A hard link has the text of another member. It is left out where that was read, so that no
-// document comes twice; elsewhere its text would be lost.
+// Requires that the target of each hard link was read. A hard link has the text of its target. The
+// link itself is left out, so that no document occurs twice. Throws Error if the target was not
+// read, since its text would be lost.
 void require_targets(const std::filesystem::path& archive, const CorpusStream& stream,
                      const std::set<std::string>& read, const CorpusOptions& options) {
   for (const CorpusStream::HardLink& link : stream.hard_links()) {

@@ -1,7 +1,7 @@
-// A corpus as a stream of documents: files, folders, archives and standard input, cut into
-// documents by blank lines, one for each object of JSON Lines or page of LibreOffice's help; or
-// verbatim, every byte of it. The text arrives line by line, so that no file need fit into memory,
-// and a document only as an object of JSON Lines.
+// A corpus as a stream of documents from files, folders, archives and standard input. Blank lines
+// separate documents; or each object of JSON Lines, each page of LibreOffice's help, or each whole
+// file (verbatim, every byte) is one. The text arrives line by line, so no file must fit into
+// memory. Only an object of JSON Lines must.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,44 +19,44 @@
 
 namespace roformer {
 
-// automatic: JSON Lines where a file's name says so (.jsonl, .ndjson, compressed or not), else
-// text.
+// automatic: JSON Lines if a file's name says so (.jsonl, .ndjson, compressed or not), else text.
 enum class CorpusReader { automatic, text, json_lines, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
 
 struct CorpusOptions {
-  // Files, folders (all files below, sorted by path; names that begin with a dot or end with ~ are
-  // left out, in archives, too), or "-" for standard input.
+  // Files, folders or "-" for standard input. A folder stands for all files below it, sorted by
+  // path, without names that begin with a dot or end with ~. Archives omit such names, too.
   std::vector<std::filesystem::path> inputs;
   CorpusReader reader = CorpusReader::automatic;
   DocumentSeparator separator = DocumentSeparator::blank_line;  // of the text reader
   std::string text_field = "text";                              // of JSON Lines
   bool remove_repeats = false;  // a line met before, anywhere in the corpus, is left out
-  // Only files of folders and archives whose names fit one of these ("*.txt"); empty: all.
+  // Reads only files of folders and archives whose names match one of these ("*.txt"); empty: all.
   std::vector<std::string> include = {};
   bool skip_binary = false;  // a file that is no text is left out, with a warning; else an error
   bool skip_broken = false;  // a line of JSON Lines that is no object is left out, with a warning
   // Also follows links that lead out of folders. Links inside a folder add only files that are not
-  // read under their own names.
+  // already read under another name.
   bool follow_links = false;
-  // Where the verbatim reader ends documents inside a file, in bytes. Empty: a file is a document.
+  // The positions, in bytes, where the verbatim reader ends documents inside a file. Empty: a file
+  // is a document.
   std::vector<std::uint64_t> cuts = {};
 };
 
-// Receives the corpus in order. Lines come without their line ends, blank lines inside a document
-// as empty ones. A line longer than 1 MiB comes in parts, except its end.
+// Receives the corpus in order. Lines come without their line ends. Blank lines inside a document
+// come as empty ones. A line longer than 1 MiB, without its end, comes in parts.
 class CorpusSink {
  public:
   virtual ~CorpusSink() = default;
   virtual void line(std::string_view text) = 0;
-  // Text of the verbatim reader, with its line end where it has one.
+  // Text of the verbatim reader, including any line end.
   virtual void part(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
     line(text);
   }
-  // After the last line of each document; there is no document without a line that has text.
+  // Called after the last line of each document. Every document has a line with text.
   virtual void end_document() = 0;
-  // Bytes of the files read so far, now and then.
+  // Called now and then with the bytes of the files read so far.
   virtual void progress(std::uint64_t) {}
 };
 
@@ -66,19 +66,19 @@ struct CorpusCounts {
   std::uint64_t documents = 0;
   std::uint64_t lines = 0;
   std::uint64_t repeats = 0;  // lines left out by remove_repeats
-  // Malformed sequences that became U+FFFD where the file was read: of JSON Lines. Those of text
-  // are handed on to the tokenizer, which counts them.
+  // Malformed sequences of JSON Lines, which became U+FFFD when the file was read. The tokenizer
+  // receives and counts those of plain text.
   std::uint64_t replaced = 0;
 
   CorpusCounts& operator+=(const CorpusCounts& other);
 };
 
-// Throws Error (failure) naming the file: missing, unreadable, empty, damaged or no text.
+// Throws Error (failure) naming the file if it is missing, unreadable, empty, damaged or no text.
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink);
-// The same for one of several corpora: a line that is among `lines_met` (hashes) is a repeat, too.
+// The same for one of several corpora: a line whose hash is in `lines_met` also counts as a repeat.
 using LinesMet = std::unordered_set<std::uint64_t>;
 CorpusCounts read_corpus(const CorpusOptions& options, CorpusSink& sink, LinesMet& lines_met);
-// The same of files that were listed before: what came into a folder since is no part of it.
+// The same for files that were listed earlier: files added to a folder since then are ignored.
 struct CorpusFiles {
   std::vector<std::filesystem::path> paths;
   std::uint64_t skipped = 0;
@@ -87,44 +87,45 @@ CorpusCounts read_corpus(const CorpusFiles& files, const CorpusOptions& options,
                          LinesMet& lines_met);
 
 // The files of the inputs, in the order of reading. Adds to `skipped` the files of folders that
-// were left out (hidden ones are not counted). Warns of left-out links, once for each folder.
+// were left out, except hidden ones. Warns of left-out links, once for each folder.
 std::vector<std::filesystem::path> list_corpus_files(const CorpusOptions& options,
                                                      std::uint64_t* skipped = nullptr);
 // Whether a file is in the folder after links are followed.
 bool is_inside(const std::filesystem::path& folder, const std::filesystem::path& file);
-// Warns of files that are read twice: where documents are divided, the same text may be trained on
-// and held out. Throws Error (usage) for standard input given twice.
+// Warns of files that are read twice: after the documents are divided, the same text might be in
+// the training set and in a held-out set. Throws Error (usage) if standard input is given twice.
 void warn_of_repeated_files(const std::vector<std::filesystem::path>& files);
-// Whether a file of an archive is read; the same files are left out as of folders.
+// Whether a file of an archive is read. Archives leave out the same files as folders.
 bool is_wanted_inside(const std::filesystem::path& name, const CorpusOptions& options);
-// Their bytes on the disk; 0 when standard input is among them.
+// The size of the files on the disk in bytes; 0 if standard input is among them.
 std::uint64_t corpus_bytes(const std::vector<std::filesystem::path>& files);
 
-// How one file is divided by its bytes, in their order: the first train, the next validate, the
-// last test, as enwik8 is. A shorter file is taken for a prefix and divided in the same shares.
+// How to divide one file by its bytes, in their order: the first train, the next validate, the last
+// test, as in enwik8. A shorter file is treated as a prefix and divided in the same shares.
 struct ByteShares {
   std::array<std::uint64_t, 3> bytes = {};  // by Split, of the whole file; all 0: not divided so
   std::string sha1;                         // of the whole file; empty: not known
-  std::string begins_with;                  // what a prefix is known by; empty: not known
+  // The first bytes of the file, by which a prefix is recognised; empty: not known.
+  std::string begins_with;
 
   std::uint64_t whole() const { return bytes[0] + bytes[1] + bytes[2]; }
 };
 
 struct DividedFile {
   std::uint64_t bytes = 0;          // that the file has
-  std::vector<std::uint64_t> cuts;  // where validation and test begin
+  std::vector<std::uint64_t> cuts;  // the offsets of validation and test
 };
 
-// Reads the corpus' one file from beginning to end. Throws Error where there are several, it can be
-// read only once, begins otherwise than the shares say, is longer than they say or too short to be
-// divided, or has the right length and another SHA-1.
+// Reads the only file of the corpus from beginning to end. Throws Error if the corpus has several
+// files, or if the file can be read only once, does not begin with the given bytes, is longer than
+// the shares, is too short to divide, or has the right length and another SHA-1.
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares);
 
 // A value of an enumeration and its name in recipes and on the command line.
 template <class Value>
 using Named = std::pair<Value, const char*>;
 
-// Throws Error (usage) with the known names; `what` the value is.
+// Throws Error (usage) with the known names; `what` describes the value.
 template <class Value, std::size_t N>
 Value value_named(const Named<Value> (&names)[N], std::string_view name, const char* what) {
   std::string known;

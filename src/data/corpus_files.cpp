@@ -74,7 +74,7 @@ std::optional<Inode> inode_of(const fs::path& file) {
   return Inode(status.st_dev, status.st_ino);
 }
 
-// A stranger's folder may hold links to what is none of its business.
+// An untrusted folder may hold links to files outside the corpus.
 void warn_of_links(const fs::path& folder, const std::vector<std::string>& links) {
   static std::mutex mutex;
   static std::set<std::string> warned;  // a command lists a folder more than once
@@ -86,9 +86,9 @@ void warn_of_links(const fs::path& folder, const std::vector<std::string>& links
             links.size() == 1 ? "is" : "are", few_of(links));
 }
 
-// The files of a folder and of what links in it lead to, each of these read once: real files and
-// folders before links, links in the order of their names, so that the same folder is the same
-// corpus whatever order the system lists it in.
+// The files of a folder and of the links in it. Each file is read once: real files and folders
+// before links, links in the order of their names. So the same folder is the same corpus in
+// whatever order the system lists it.
 class FolderListing {
  public:
   FolderListing(const fs::path& folder, const CorpusOptions& options)
@@ -106,10 +106,10 @@ class FolderListing {
   }
 
   const std::vector<fs::path>& files() const { return files_; }
-  // How many files were left out, and with them what is none: pipes, and links that are not
+  // The number of files left out, and of entries that are no files: pipes, and links that are not
   // followed.
   std::uint64_t skipped() const { return skipped_; }
-  // Those that lead out of the folder.
+  // Links that lead out of the folder.
   const std::vector<std::string>& links() const { return links_; }
 
  private:
@@ -140,7 +140,7 @@ class FolderListing {
     return links;
   }
 
-  // Once links are followed, each file once.
+  // After links are followed, each file once.
   void add(const fs::path& file, bool is_regular) {
     const auto is_new = [&] {
       const auto inode = inode_of(file);
@@ -153,7 +153,7 @@ class FolderListing {
     }
   }
 
-  // Takes a link to a file; true for one to a folder that is to be read.
+  // Adds the file that a link leads to. Returns true for a link to a folder that should be read.
   bool is_link_to_folder(const fs::path& link) {
     std::error_code error;
     const fs::path target = fs::canonical(link, error);
@@ -312,7 +312,7 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
           "fetch it again");
     }
   }
-  // Exact where the file is whole; a prefix is rounded down.
+  // Exact if the file is whole. A prefix is rounded down.
   const auto share = [&](std::uint64_t bytes) {
     return static_cast<std::uint64_t>(
         static_cast<double>(result.bytes) *

@@ -32,7 +32,8 @@ bool is_utf8_so_far(std::string_view start) {
   return false;
 }
 
-// Characters that no text has: not those that end lines and pages, nor the escape of terminals.
+// Control characters that no text has. Line ends, page ends and the escape of terminals are
+// allowed.
 bool has_controls(std::string_view start) {
   constexpr std::size_t kMost = 50;  // the share is one byte in kMost
   const auto is_control = [](char c) {
@@ -47,21 +48,21 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-// Whether a name ends so, in any case.
+// Whether a name has this ending, in any case.
 bool ends_in(const std::filesystem::path& name, std::initializer_list<std::string_view> endings) {
   const std::string text = in_small_letters(name.string());
   return std::ranges::any_of(endings, [&](std::string_view end) { return text.ends_with(end); });
 }
 
-// Warnings of libarchive that cost no text: names that the locale has no letters for (the names of
-// files are checked later), and access rights.
+// Warnings of libarchive that lose no text: names that the locale cannot represent (file names are
+// checked later), and access rights.
 bool is_harmless(std::string_view warning) {
   return warning.find("converted from") != std::string_view::npos ||
          warning.find("ACL") != std::string_view::npos;
 }
 
-// Refuses a member that is no file and has contents: zips have no checksum of their members' kinds,
-// and one flipped bit turns a file into a link or a device.
+// Refuses a member that is no file but has contents. A zip has no checksum of its members' kinds,
+// so one flipped bit can turn a file into a link or a device.
 void require_no_text(archive_entry* entry, const std::string& archive) {
   const char* const target = archive_entry_symlink(entry);
   const std::string_view link = target != nullptr ? target : "";
@@ -74,8 +75,8 @@ void require_no_text(archive_entry* entry, const std::string& archive) {
                 "cannot read: the archive is damaged: this is no file, and has contents");
 }
 
-// libarchive gives the names in an archive in the characters of the thread's locale, and none where
-// that has no such letters. The program's own is "C".
+// libarchive returns the names in an archive in the character set of the thread's locale, and no
+// name if that set lacks a letter. The program's locale is "C".
 class Utf8Names {
  public:
   Utf8Names() {
@@ -123,8 +124,8 @@ struct CorpusStream::Handle {
   }
 };
 
-// Text holds no NUL; UTF-16 text, which does, is told apart by its mark. What is compressed and
-// damaged at its beginning may by chance hold none.
+// Text has no NUL. UTF-16 text has, but its byte order mark identifies it. A compressed file with a
+// damaged beginning may by chance have none.
 void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset) {
   if (offset == 0 && (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))) {
     throw NotText({.message = "is UTF-16 text, wanted UTF-8",
@@ -166,7 +167,8 @@ CorpusStream::CorpusStream(const std::filesystem::path& path, std::string begun)
   archive_read_support_format_raw(reader);
   archive_read_support_format_tar(reader);
   archive_read_support_format_zip_seekable(reader);
-  // `cat a.tar b.tar` is both. Without this the first zeros end the reading.
+  // `cat a.tar b.tar` gives two archives in one file. Without this option the first zeros end the
+  // reading.
   archive_read_set_format_option(reader, "tar", "read_concatenated_archives", "1");
   archive_read_set_callback_data(reader, handle_.get());
   archive_read_set_read_callback(reader, &Handle::next_block);
@@ -182,7 +184,7 @@ bool CorpusStream::next_file() {
   for (;;) {
     archive_entry* entry = nullptr;
     const int status = archive_read_next_header(handle_->reader, &entry);
-    // Zeros may be a tar without members, and then no tar.
+    // Zeros may be a tar without members; then the file is not text.
     only_zeros_ = status != ARCHIVE_OK && status != ARCHIVE_EOF && members_ == 0 &&
                   handle_->source.error().empty() && handle_->source.begins_with('\0');
     if (only_zeros_) return at_start_ = true;
@@ -248,12 +250,12 @@ void CorpusStream::require(int status) const {
   const std::string text = reason != nullptr ? reason : "damaged";
   const bool good = status == ARCHIVE_OK || status == ARCHIVE_EOF ||
                     (status == ARCHIVE_WARN && is_harmless(text));
-  // libarchive looks ahead, and may have forgotten what it was told then.
+  // libarchive looks ahead, and may have dropped an earlier error.
   const bool read = handle_->source.error().empty();
   if (!good || (status == ARCHIVE_EOF && !read)) fail(text);
 }
 
-// At the end all of the file was read, or is what an archive ends with.
+// At the end, either the whole file was read, or the rest is the end of an archive.
 void CorpusStream::require_end() const {
   const int format = handle_->format();
   if (format != ARCHIVE_FORMAT_TAR && format != ARCHIVE_FORMAT_ZIP) return;
@@ -262,8 +264,8 @@ void CorpusStream::require_end() const {
   }
 }
 
-// Where nothing was recognised in a file whose name promises it, the file is text all the same, or
-// damaged at its beginning; a zip may be so at its end.
+// If a file's name promises a format that was not found, the file is plain text or damaged at its
+// beginning; a zip may be damaged at its end.
 void CorpusStream::refuse_wrong_name(std::string_view start) const {
   if (handle_->format() != ARCHIVE_FORMAT_RAW) return;
   if (start.starts_with("PK\3\4") || start.starts_with("PK\5\6")) {

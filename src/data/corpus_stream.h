@@ -1,7 +1,7 @@
 // The bytes of one corpus file, decompressed while they are read: plain, gzip, bzip2, xz or
-// Zstandard, and the files inside a tar or zip archive one after the other. Nothing is held in
-// memory but one block, so the file may be larger than memory or be a pipe. Whatever is damaged,
-// cut, or lies in the file without being read is an error: no text gets lost without a word.
+// Zstandard, and the files inside a tar or zip archive in order. Memory holds only one block, so
+// the file may be larger than memory or be a pipe. Damaged, cut or unread bytes are an error, so no
+// text is lost silently.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@ class NotText : public Error {
   using Error::Error;
 };
 
-// Throws NotText where the bytes hold a NUL or, at a file's begin, are UTF-16 with its mark.
+// Throws NotText if the bytes contain a NUL or, at the beginning of a file, are UTF-16 with a byte
+// order mark.
 void refuse_binary(const std::string& name, std::string_view bytes, std::size_t offset = 0);
 
-// The name without the ending of a compression (.gz, .bz2, .xz, .zst, in any case).
+// The name without a compression ending (.gz, .bz2, .xz, .zst, in any case).
 std::filesystem::path without_compression(const std::filesystem::path& name);
-// The ending that tells a file's format, in small letters: ".tsv" of a.TSV and of a.tsv.GZ. Every
-// choice of a reader by name asks this.
+// The ending that tells a file's format, in small letters: ".tsv" for a.TSV and for a.tsv.GZ. All
+// code that chooses a reader by name uses it.
 std::string ending_of(const std::filesystem::path& name);
 
 class CorpusStream {
  public:
-  // "-" is standard input, of which `begun` was read already. Throws Error (failure) naming the
-  // path when it cannot be read.
+  // "-" is standard input; `begun` holds the bytes that were read from it already. Throws Error
+  // (failure) naming the path if it cannot be read.
   explicit CorpusStream(const std::filesystem::path& path, std::string begun = {});
   ~CorpusStream();
 
-  // Goes to the next file inside: once for a plain or compressed file, for each regular file of an
-  // archive. False at the end.
+  // Goes to the next file inside: once for a plain or compressed file, once per regular file of an
+  // archive. Returns false at the end.
   bool next_file();
   // The path, or "ARCHIVE:PATH INSIDE".
   const std::string& name() const { return name_; }
@@ -48,16 +49,16 @@ class CorpusStream {
   // its end. Throws Error on a truncated or damaged file, and NotText before the first bytes are
   // returned.
   std::string_view read();
-  // The same of a file that is no UTF-8 text, or may be none.
+  // The same for a file that is not UTF-8 text, or may not be.
   std::string_view read_bytes();
-  // How many members of an archive were no files (links, devices) and left out so far.
+  // The number of archive members so far that are no files (links, devices) and were left out.
   std::uint64_t left_out() const { return left_out_; }
-  // The hard links of an archive so far, which have no contents: the text is the target's.
+  // The hard links of an archive so far. They have no contents: the text is in the target.
   struct HardLink {
     std::string name, target;
   };
   const std::vector<HardLink>& hard_links() const { return hard_links_; }
-  // Bytes taken so far from the file as it lies on the disk, for progress.
+  // Bytes read so far from the file on the disk, for progress.
   std::uint64_t raw_bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// A prepared data set: a folder with the shards of its splits, the tokenizer that made them and
-// dataset.json, which says what it is and where it comes from.
+// A prepared data set: a folder with the shards of its splits, the tokenizer that made them, and
+// dataset.json, which describes the set and its origin.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct SplitCounts {
 // The contents of dataset.json.
 struct DatasetDescription {
   std::string name;
-  std::string source;             // where the text comes from, in words
+  std::string source;             // origin of the text, in words
   std::string licence;            // empty: not known
   std::string command;            // that prepared it
   std::uint64_t fingerprint = 0;  // XXH3 of the text and its document boundaries
@@ -49,14 +49,14 @@ struct DatasetDescription {
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
   std::array<OfSplit, kSplits.size()> splits;  // by Split; the test set may be empty
-  // Where only a prefix of the file existed: its bytes, and those of the whole file.
+  // If only a prefix of the file existed: the bytes of the prefix and of the whole file.
   struct Prefix {
     std::uint64_t bytes = 0;
     std::uint64_t of = 0;
   };
   std::optional<Prefix> prefix = {};
-  // Made by an earlier version, which counted line ends as characters whether the tokenizer saw
-  // them or not.
+  // Whether an earlier version made the set. It counted line ends as characters even if the
+  // tokenizer did not see them.
   bool counts_line_ends = false;
 
   OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
@@ -71,16 +71,16 @@ std::string shard_name(Split split, std::size_t number);
 
 void write_description(const DatasetDescription& description, const std::filesystem::path& folder);
 bool holds_description(const std::filesystem::path& folder);  // that there is one
-// The contents of dataset.json, unchecked. Throws Error (failure) where there is none; the hint
-// says how to prepare it from `source` ("FILES").
+// The contents of dataset.json, unchecked. Throws Error (failure) if there is none; the hint says
+// how to prepare it from `source` ("FILES").
 nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source);
 // Every field is checked; throws Error (failure) naming the file.
 DatasetDescription read_description(const std::filesystem::path& folder);
 
-// An opened data set. Opening reads headers only, so it takes no time at any size.
+// An open data set. Opening reads only headers, so its time does not depend on the size.
 class Dataset {
  public:
-  // Throws Error (failure) naming the file that is missing, damaged or does not belong.
+  // Throws Error (failure) naming a file that is missing, damaged or belongs to another set.
   explicit Dataset(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -89,9 +89,9 @@ class Dataset {
   const std::vector<Shard>& shards(Split split) const {
     return shards_[static_cast<std::size_t>(split)];
   }
-  // Throws Error (usage) saying what to do where the set has no such split.
+  // Throws Error (usage) with a remedy if the set has no such split.
   void require(Split split) const;
-  // Reads every shard whole and compares checksums; throws Error naming the first damaged one.
+  // Reads every shard completely and compares checksums. Throws Error naming the first damaged one.
   void verify_checksums() const;
 
  private:

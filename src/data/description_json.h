@@ -10,10 +10,11 @@
 namespace roformer {
 
 nlohmann::ordered_json to_json(const DatasetDescription::OfSplit& split);
-// `with_unknown`: the first version of dataset.json did not count the unknown pieces.
+// `with_unknown` is false for the first version of dataset.json, which did not count unknown
+// pieces.
 DatasetDescription::OfSplit split_from_json(const JsonFields& fields, bool with_unknown = true);
 
-// `with_text`: of validation and test sets, whose text is stored.
+// `with_text` is true for validation and test sets, whose text is stored.
 nlohmann::ordered_json to_json(const ParallelDescription::OfSplit& split, bool with_text);
 ParallelDescription::OfSplit parallel_split_from_json(const JsonFields& fields, bool with_text);
 

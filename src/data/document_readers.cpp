@@ -26,7 +26,7 @@ bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
 
-// Where an endless line is cut: after a space when there is one, else between two characters.
+// Where to cut an endless line: after a space if there is one, else between two characters.
 std::size_t cut_position(std::string_view line) {
   const std::size_t space = line.find_last_of(" \t");
   if (space != std::string_view::npos && space > line.size() / 2) return space + 1;
@@ -54,9 +54,9 @@ std::string texts_of(const nlohmann::json& object) {
                      fmt::join(names, ", "));
 }
 
-// Passes bytes on as they are, line ends and blank lines included, in parts that end with a line or
-// where a document does. A document ends before the first character that begins at or after each of
-// the cuts (bytes from the file's begin, rising), and at the end of the file.
+// Passes bytes on unchanged, line ends and blank lines included, in parts that end at the end of a
+// line or document. A document ends at the end of the file, and before the first character that
+// begins at or after each cut (bytes from the file's beginning, ascending).
 class VerbatimText : public DocumentReader {
  public:
   VerbatimText(std::span<const std::uint64_t> cuts, CorpusSink& sink) : cuts_(cuts), sink_(sink) {}
@@ -100,7 +100,7 @@ class VerbatimText : public DocumentReader {
   }
 };
 
-// A page of LibreOffice's help is one document, a paragraph a line.
+// Reads a page of LibreOffice's help as one document with one line per paragraph.
 class HelpDocument : public DocumentReader {
  public:
   HelpDocument(std::string file, CorpusSink& sink) : file_(std::move(file)), sink_(sink) {}
@@ -175,7 +175,7 @@ void DocumentSplitter::hold(std::string_view bytes) {
   }
 }
 
-// Nothing is left of a line that was cut exactly at its end, but its end still comes.
+// If a line was cut exactly at its end, no text is left, but its line end still follows.
 void DocumentSplitter::end_line() {
   if (!pending_.empty() || inside_line_) {
     take_line(pending_);
@@ -208,7 +208,7 @@ void DocumentSplitter::take_line(std::string_view given) {
   if (separator_ == DocumentSeparator::line) end_document();
 }
 
-// Blank lines are held back until text follows in the same document.
+// Holds blank lines back until text follows in the same document.
 void DocumentSplitter::begin_text() {
   if (in_document_) {
     for (; blank_lines_ > 0; --blank_lines_) sink_.line({});
@@ -282,7 +282,8 @@ void JsonDocuments::take_line(std::string_view line) {
     throw_failure(location(), fmt::format("{} {}, wanted a text", got, printable(field_)),
                   texts_of(*json));
   }
-  // In pieces, as a file comes: of a long line the splitter keeps no more than it says.
+  // Passes the page on in pieces, as a file arrives. The splitter keeps only a limited part of a
+  // long line.
   std::string_view text = found->get_ref<const std::string&>();
   replaced_ += parser_.replaced_in(text);
   while (!text.empty()) {

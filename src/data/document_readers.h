@@ -1,5 +1,5 @@
-// Readers that turn the bytes of one corpus file into documents: text cut at its separators, JSON
-// Lines, pages of LibreOffice's help, or every byte as it is.
+// Readers that turn the bytes of one corpus file into documents. They read text with separators,
+// JSON Lines, pages of LibreOffice's help, or every byte unchanged.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class DocumentReader {
   virtual void feed(std::string_view bytes) = 0;
   virtual void end_file() = 0;
   virtual bool had_text() const = 0;
-  // Malformed sequences that became U+FFFD here and not in the tokenizer.
+  // Malformed sequences that this reader replaced by U+FFFD, without those that the tokenizer
+  // replaces.
   virtual std::uint64_t replaced() const { return 0; }
 };
 
@@ -28,8 +29,8 @@ class DocumentReader {
 std::unique_ptr<DocumentReader> open_documents(CorpusReader reader, const std::string& file,
                                                const CorpusOptions& options, CorpusSink& sink);
 
-// Cuts bytes into lines and lines into documents. It keeps no more than one line, and of an endless
-// one at most 1 MiB.
+// Cuts bytes into lines and lines into documents. It keeps at most one line, and at most 1 MiB of
+// an endless line.
 class DocumentSplitter : public DocumentReader {
  public:
   DocumentSplitter(DocumentSeparator separator, CorpusSink& sink)
@@ -50,7 +51,7 @@ class DocumentSplitter : public DocumentReader {
   bool at_file_start_ = true;
   bool had_text_ = false;
 
-  // Adds to what is pending, and takes what is too long for one line.
+  // Adds to the pending text, and takes from it the part that is too long for one line.
   void hold(std::string_view bytes);
   void end_line();
   void take_line(std::string_view line);
@@ -59,15 +60,15 @@ class DocumentSplitter : public DocumentReader {
   void end_document();
 };
 
-// JSON Lines: each line is an object, and one of its fields a document, as Hugging Face's data sets
-// and most crawls are published.
+// Reads JSON Lines, the form in which Hugging Face's data sets and most crawls are published: each
+// line is an object, and one of its fields is a document.
 class JsonDocuments : public DocumentReader {
  public:
-  // The texts are in `field`. With `skip_broken` lines that are no JSON objects are left out.
+  // The texts are in `field`. With `skip_broken`, leaves out lines that are not JSON objects.
   JsonDocuments(std::string file, std::string field, CorpusSink& sink, bool skip_broken = false);
 
-  // Holds a line until it is complete. Throws Error (failure) naming FILE:LINE for a line that is
-  // no JSON object, lacks the field or is longer than 64 MiB.
+  // Keeps a line until it is complete. Throws Error (failure) naming FILE:LINE for a line that is
+  // not a JSON object, lacks the field or is longer than 64 MiB.
   void feed(std::string_view bytes) override;
   void end_file() override;
   bool had_text() const override { return documents_.had_text(); }

@@ -40,8 +40,8 @@ std::optional<Number> parse_number(std::string_view text) {
 // Reads the rows of one file.
 class GlueReader {
  public:
-  // QQP's training files hold rows that a line end has broken, which the benchmark's baselines
-  // leave out. In a test file that would shift the numbers of the predictions.
+  // QQP's training files have rows that a line end has broken. The benchmark's baselines leave them
+  // out. In a test file, leaving rows out would shift the numbers of the predictions.
   GlueReader(fs::path path, GlueTask task, GlueSplit split)
       : path_(std::move(path)),
         facts_(glue_task_facts(task)),
@@ -58,7 +58,8 @@ class GlueReader {
     if (!headless) row = next_row();
     std::int64_t empty = 0;
     for (; row; row = next_row()) {
-      // Empty lines end a file; before others they are rows with too few columns.
+      // Empty lines at the end of a file are ignored. An empty line before other lines is a row
+      // with too few columns.
       if (row->empty()) {
         ++empty;
         continue;

@@ -1,6 +1,6 @@
-// The files of the GLUE benchmark (Wang et al. 2018) in their usual layout: one folder a task with
-// train.tsv, dev.tsv and test.tsv. Columns are found by their names, because the tasks and even the
-// splits of one task differ. Quotation marks are text; there is no quoting in these files.
+// The files of the GLUE benchmark (Wang et al. 2018) in their usual layout: one folder per task
+// with train.tsv, dev.tsv and test.tsv. The reader finds columns by name, because the tasks and
+// even the splits of one task differ. Quotation marks are ordinary text.
 #pragma once
 
 #include <cstdint>
@@ -43,17 +43,17 @@ struct GlueExamples {
   bool labelled = false;             // test files come without labels
   std::int64_t empty_sentences = 0;  // or blank ones
   std::int64_t malformed_rows = 0;   // with bytes that are no UTF-8
-  // Rows of QQP's published files that are broken into several lines; left out. In any other task
-  // such a row is an error.
+  // Rows of QQP's published files that are broken into several lines; they are left out. In any
+  // other task such a row is an error.
   std::int64_t broken_rows = 0;
 };
 
-// The file of a split. Throws Error (failure) where there is none.
+// The file of a split. Throws Error (failure) if there is none.
 std::filesystem::path find_glue_file(const std::filesystem::path& directory, GlueTask task,
                                      GlueSplit split);
 
-// `directory` is the folder of all tasks or of this one. Throws Error (failure) naming the file,
-// and the line where a row has the wrong number of columns or an unknown label.
+// `directory` is the folder of all tasks or of this task. Throws Error (failure) naming the file
+// and, for a row with the wrong number of columns or an unknown label, the line.
 GlueExamples read_glue(const std::filesystem::path& directory, GlueTask task, GlueSplit split);
 
 }  // namespace roformer

@@ -56,7 +56,7 @@ class Reduction {
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  // All before the end; the end goes, too.
+  // Skips everything up to and including the end.
   std::string_view take_to(std::string_view end) {
     const std::string_view taken = take(rest_.find(end));
     take(end.size());
@@ -120,7 +120,7 @@ class Reduction {
   }
 
   void take_attribute(std::string& tag, bool& kept) {
-    // Takes at least one character, whatever it is, so that the loop always ends.
+    // Reads at least one character of any kind, so that the loop always ends.
     const auto is_of_name = [](char c) {
       return !is_html_space(c) && c != '>' && c != '/' && c != '=';
     };
@@ -165,7 +165,8 @@ std::string paragraph_id(const xmlNode& node) {
   return {};
 }
 
-// White space of HTML and the no-break space become one space between words, none at the ends.
+// Turns HTML white space and the no-break space into one space between words, and removes it at the
+// ends.
 void append_collapsed(std::string_view text, std::string& out, bool& space_pending) {
   for (std::size_t index = 0; index < text.size(); ++index) {
     const char c = text[index];

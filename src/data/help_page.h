@@ -1,6 +1,6 @@
-// A page of HTML with the attributes of its tags left out, but for one of them. libxml2 compares
-// each attribute of a tag with all before it, so that 100,000 in one tag, a file of a megabyte,
-// take it minutes; and nothing here depends on any other attribute.
+// A page of HTML with only one attribute kept in its tags. libxml2 compares each attribute of a tag
+// with all earlier ones, so a tag with 100,000 attributes (one megabyte) takes minutes. The reader
+// of help pages needs no other attribute.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace roformer {
 
-// Keeps the first value of `attribute` in each tag. All tags, text and references stay; scripts and
-// styles lose their contents and comments their words. What it takes for a tag is all that a
-// parser finds in the result: every other < becomes a reference. Any bytes are accepted.
+// Keeps only the first value of `attribute` in each tag. All tags, text and references stay;
+// scripts and styles lose their contents, and comments lose their words. A parser finds exactly the
+// tags in the result that this function recognises, because every other < becomes a reference.
+// Accepts any bytes.
 std::string with_one_attribute(std::string_view html, std::string_view attribute);
 
 // The paragraphs of one page of LibreOffice's help: an HTML file whose paragraphs and headings
@@ -21,8 +22,8 @@ struct HelpParagraph {
   std::string text;  // UTF-8, entities decoded, runs of white space made one space
 };
 
-// In the order of the page; paragraphs without text are left out. Any bytes are accepted, as a
-// browser does: markup that is no help page yields no paragraphs.
+// The paragraphs in the order of the page, without empty ones. Accepts any bytes, as a browser
+// does: a page of other markup has no paragraphs.
 std::vector<HelpParagraph> parse_help_page(std::string_view html);
 
 }  // namespace roformer

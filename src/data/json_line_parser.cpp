@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-// Builds the value that the library's parser reads, and stops where a name comes twice or lists and
-// objects nest too deeply.
+// Builds the value from the events of the library's parser. Stops if a name occurs twice or if
+// lists and objects nest too deeply.
 class ValueBuilder final : public nlohmann::json_sax<json> {
  public:
   json value;
@@ -80,7 +80,7 @@ class ValueBuilder final : public nlohmann::json_sax<json> {
   }
 };
 
-// Makes strict JSON of a line that is not far from it.
+// Turns a line that is almost JSON into strict JSON.
 class LineRepair {
  public:
   explicit LineRepair(std::string_view line) : line_(line) {
@@ -97,7 +97,7 @@ class LineRepair {
 
   const std::string& text() const { return text_; }
   std::uint64_t replaced() const { return replaced_; }
-  // Where in the line the byte of the text is, both from 1.
+  // The position in the line of a byte of the text, both counted from 1.
   std::size_t original(std::size_t position) const {
     std::size_t result = position;
     for (const auto& [end, shift] : shifts_) {
@@ -112,7 +112,8 @@ class LineRepair {
   bool in_text_ = false;
   std::string text_;
   std::uint64_t replaced_ = 0;
-  // From byte `first` of the text on: how far its bytes are before their places in the line.
+  // From byte `first` of the text on, how many bytes its position is before its position in the
+  // line.
   std::vector<std::pair<std::size_t, long>> shifts_;
 
   std::string_view rest() const { return line_.substr(at_); }
@@ -136,7 +137,7 @@ class LineRepair {
     put(repair_utf8(line_.substr(at_, bytes), storage, replaced_), bytes);
   }
 
-  // The unit that "\uXXXX" names.
+  // The UTF-16 unit that "\uXXXX" names.
   static std::optional<unsigned> unit_of(std::string_view escape) {
     if (!escape.starts_with("\\u") || escape.size() < 6) return std::nullopt;
     unsigned unit = 0;
@@ -184,7 +185,7 @@ class LineRepair {
   }
 };
 
-// Why the line is no object, or "" and `result` is it.
+// Why the line is not an object. "" if `result` holds the object.
 std::string problem_of(std::string_view line, json& result, std::uint64_t& replaced) {
   ValueBuilder builder;
   const bool strict = json::sax_parse(line, &builder);

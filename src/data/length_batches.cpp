@@ -14,7 +14,7 @@
 namespace roformer {
 namespace {
 
-// More rounds mix no better, and make the strata wider than they need be.
+// More rounds do not mix better, but make the strata wider than necessary.
 constexpr double kMostRounds = 64;
 
 }  // namespace
@@ -33,7 +33,7 @@ LengthBuckets::LengthBuckets(std::vector<std::int32_t> lengths, BucketOptions op
   std::int64_t batch_begin = 0;
   std::int32_t bucket_longest = 0;
   const auto count = static_cast<std::int64_t>(sorted_.size());
-  // The longest sequence of each bucket decides, not those that meet in an epoch: the cuts are the
+  // The longest sequence of each bucket counts, not the longest in an epoch, so the cuts are the
   // same in every epoch.
   for (std::int64_t begin = 0; begin < count;) {
     std::int64_t end = begin;
@@ -105,11 +105,11 @@ PairDealing::PairDealing(std::vector<PairLength> lengths, DealingOptions options
   });
   cut(1);
   if (!options.shuffle || batches_per_round() < 2) return;
-  // As many rounds as a round has batches, so that pairs mix between rounds and lengths between
-  // batches alike.
+  // The number of rounds equals the number of batches in a round, so that pairs mix between rounds
+  // as well as lengths mix between batches.
   const double batches = static_cast<double>(batches_per_round());
   cut(static_cast<std::int64_t>(std::min(kMostRounds, std::round(std::sqrt(batches)))));
-  // The first stratum is not a full one: a batch of it alone would be empty in some rounds.
+  // The first stratum is smaller: a batch of only that stratum would be empty in some rounds.
   if (static_cast<std::int64_t>(sorted_.size()) % rounds_ != 0 && cuts_[1] == 1) cut(1);
 }
 

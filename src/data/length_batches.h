@@ -1,6 +1,6 @@
-// Batches of sequences of different lengths: single ones, such as sentences to classify, and pairs
-// for a translator. Sequences of similar length come together, so that padding is small. A batch is
-// a pure function of its number.
+// Batches of sequences of different lengths: single sequences, such as sentences to classify, and
+// pairs for a translator. A batch holds sequences of similar length, so that padding is small. A
+// batch is a pure function of its number.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ struct BucketBatch {
   std::int64_t padding = 0;             // positions added if padded to the longest of the batch
 };
 
-// Sequences of the same bucket of lengths come together. The epoch decides which sequences meet and
-// the order of the batches, but not how many batches there are or how large they are.
+// Batches sequences from the same bucket of lengths. The epoch decides which sequences are in a
+// batch together and the order of the batches. It does not change the number of batches or their
+// sizes.
 class LengthBuckets {
  public:
-  // Lengths are at least 1. A sequence longer than options.tokens is a batch alone.
+  // Lengths are at least 1. A sequence longer than options.tokens forms a batch alone.
   LengthBuckets(std::vector<std::int32_t> lengths, BucketOptions options);
 
   std::int64_t batches_per_epoch() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
@@ -59,13 +60,13 @@ struct DealingOptions {
 
 // Deals sentence pairs to batches. The pairs are sorted by (source, target) length and cut into
 // strata of neighbours, each with as many pairs as there are rounds. Every epoch deals the pairs of
-// each stratum to the rounds in a new order. So a round holds every length, and its batches, cut at
-// the same strata, hold pairs of similar length that meet other pairs in the next epoch. The
-// longest pair of a stratum counts for all of it: no batch exceeds its budget in any epoch, and the
+// each stratum to the rounds in a new order. So a round holds every length. Its batches are cut at
+// the same strata in every epoch, and hold pairs of similar length in new combinations. The longest
+// pair of a stratum counts for all its pairs: no batch exceeds its budget in any epoch, and the
 // number of batches never changes.
 class PairDealing {
  public:
-  // A pair that is longer than options.tokens is a batch alone.
+  // A pair longer than options.tokens forms a batch alone.
   PairDealing(std::vector<PairLength> lengths, DealingOptions options);
 
   // 0 without pairs.
@@ -83,13 +84,13 @@ class PairDealing {
 
   std::int64_t strata() const;
   std::int64_t batches_per_round() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
-  // First and one past the last index of a stratum in sorted_.
+  // The first and the one-past-last index of a stratum in sorted_.
   std::pair<std::int64_t, std::int64_t> range(std::int64_t stratum) const;
   void cut(std::int64_t rounds);
 };
 
-// B pairs, sources and targets each end to end, sorted by (source, target) length, so that equal
-// lengths are neighbours.
+// B pairs with their sources and targets, each joined without padding. The pairs are sorted by
+// (source, target) length, so that equal lengths are neighbours.
 struct ParallelBatch {
   std::vector<std::int64_t> sentences;      // [B] numbers in the split
   std::vector<std::int64_t> source_ids;     // [S] each sentence ends with the end token
@@ -137,7 +138,7 @@ class ParallelBatches {
                   Selection selection);
 };
 
-// The batch of these sentences of a split, in this order.
+// The batch of these sentences of a split, in the given order.
 ParallelBatch make_parallel_batch(const ParallelDataset& dataset, Split split,
                                   const std::vector<std::int64_t>& sentences);
 

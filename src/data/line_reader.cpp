@@ -18,13 +18,13 @@ namespace roformer {
 namespace {
 
 constexpr std::size_t kInputBytes = 1 << 16;
-// A NUL is looked for so far, as in a file, whose first block is as long.
+// The number of bytes in which to look for a NUL: the length of a file's first block.
 constexpr std::size_t kInspected = 1 << 18;
 
 constexpr std::string_view kLittleEndian = "\xff\xfe";
 constexpr std::string_view kBigEndian = "\xfe\xff";
 
-// Whether more bytes are needed to tell how standard input is to be read.
+// Whether more bytes are needed to decide how to read standard input.
 bool is_undecided(std::string_view begin) {
   const auto may_become = [&](std::string_view whole) {
     return begin.size() < whole.size() && whole.starts_with(begin);
@@ -45,7 +45,7 @@ LineReader::LineReader(const std::filesystem::path& path, std::size_t longest)
   if (path != "-") stream_.emplace(path);
 }
 
-// Goes to the next file inside, as CorpusStream does. False at the end.
+// Goes to the next file inside, as CorpusStream does. Returns false at the end.
 bool LineReader::next_file() {
   if (utf16_) replaced_ += utf16_->replaced();
   utf16_.reset();
@@ -55,7 +55,8 @@ bool LineReader::next_file() {
   return !std::exchange(opened_, true) && open_input();
 }
 
-// Reads no more than tells whether it is compressed: the rest may be long in coming.
+// Reads only enough bytes to tell whether the input is compressed, since the rest may arrive much
+// later.
 bool LineReader::open_input() {
   std::string more;
   while (is_undecided(input_) && read_input(more)) input_ += more;
@@ -67,7 +68,7 @@ bool LineReader::open_input() {
   return input_is_new_;
 }
 
-// False at the end, which a terminal would go beyond.
+// Returns false at the end. A terminal would continue beyond it.
 bool LineReader::read_input(std::string& bytes) {
   bytes.resize(input_ended_ ? 0 : kInputBytes);
   while (!input_ended_) {
@@ -94,7 +95,7 @@ std::string_view LineReader::raw() {
   return input_;
 }
 
-// Enough for a mark, of whatever size the blocks are.
+// Enough bytes for a byte order mark, whatever the size of the blocks.
 std::string_view LineReader::first_bytes() {
   std::string_view bytes = raw();
   if (bytes.empty() || !is_undecided(bytes)) return bytes;
@@ -111,7 +112,7 @@ std::string_view LineReader::decoded(std::string_view bytes) {
   if (bytes.empty()) {
     utf16_->finish(text_);
   } else {
-    // One byte of a unit gives no text yet, and an empty text is the end.
+    // One byte of a unit gives no text yet, and an empty text would mean the end.
     for (; !bytes.empty() && text_.empty(); bytes = text_.empty() ? raw() : "") {
       utf16_->feed(bytes, text_);
     }
@@ -141,7 +142,7 @@ std::string_view LineReader::text() {
   return bytes;
 }
 
-// The next bytes of the current file; false at its end.
+// The next bytes of the current file. Returns false at its end.
 bool LineReader::fill() {
   if (block_.empty()) block_ = text();
   return !block_.empty();

@@ -1,7 +1,7 @@
-// The lines of a file or of standard input ("-"): the one reader of every command that takes lines.
-// Files may be compressed, UTF-16 that begins with its mark is decoded, and what is no text is
-// refused. Only the line feed ends a line, so that two files of a parallel corpus agree on what a
-// line is, whatever else Unicode calls a line end.
+// The lines of a file or of standard input ("-"). Every command that takes lines uses this reader.
+// It decompresses files, decodes UTF-16 with a byte order mark, and refuses input that is not text.
+// Only the line feed ends a line, so that two files of a parallel corpus agree on the number of
+// lines. Other line ends of Unicode do not count.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +18,38 @@ namespace roformer {
 
 class LineReader {
  public:
-  // Bytes of a line that are kept unless the caller says otherwise; the rest is dropped.
+  // The number of bytes kept of a line by default. The rest of the line is dropped.
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
   static constexpr std::size_t kAnyLength = std::numeric_limits<std::size_t>::max();
 
-  // The files inside an archive follow each other. Throws as CorpusStream.
+  // The files inside an archive follow each other. Throws as CorpusStream does.
   explicit LineReader(const std::filesystem::path& path, std::size_t longest = kLongestLine);
 
-  // The next line as it is, without its end ("\n" or "\r\n") and without a byte order mark; false
-  // after the last. The text is valid until the next call. Throws Error (failure) where the input
-  // cannot be read, and NotText. Standard input is passed on as it arrives, so that a program that
-  // writes a line can wait for its answer.
+  // The next line unchanged, without its end ("
+  // " or "\r
+  // ") and without a byte order mark. Returns false after the last line. The text is valid until
+  // the next call. Throws Error (failure) if the input cannot be read, and NotText. Standard input
+  // is passed on as it arrives, so that a program can write a line and wait for the answer.
   bool next(std::string_view& line);
   // The same as valid UTF-8: malformed sequences become U+FFFD and are counted.
   bool next_text(std::string_view& line);
-  // Whether next() may have to wait for the rest of a line: the time to write the answers so far.
+  // Whether next() may have to wait for the rest of a line. Callers then write the answers so far.
   bool may_wait() const { return block_.find('\n') == std::string_view::npos; }
 
   std::int64_t number() const { return number_; }  // of the line read last, from 1
   std::int64_t files() const { return files_; }    // that lines came from
-  // Throws Error (failure) where the line read last was longer than what is kept.
+  // Throws Error (failure) if the last line was longer than the limit.
   void require_whole() const;
-  // "FILE:NUMBER" for messages; with `ahead` 1 the line after the last one read.
+  // "FILE:NUMBER" for messages. `ahead` 1 gives the line after the last one read.
   std::string location(std::int64_t ahead = 0) const;
   // The path, or "ARCHIVE:PATH INSIDE".
   const std::string& name() const { return stream_ ? stream_->name() : name_; }
-  // Bytes taken so far from the file as it is on the disk, for progress.
+  // Bytes read so far from the file on the disk, for progress.
   std::uint64_t raw_bytes() const { return stream_ ? stream_->raw_bytes() : input_bytes_; }
-  // Adds what the caller replaced in the lines of next().
+  // Adds the sequences that the caller replaced in the lines from next().
   void add_replaced(std::uint64_t sequences) { replaced_ += sequences; }
   std::uint64_t replaced() const { return replaced_ + (utf16_ ? utf16_->replaced() : 0); }
-  // Logs how many malformed sequences became U+FFFD, if any did.
+  // Logs how many malformed sequences became U+FFFD, if there were any.
   void warn_of_replaced() const;
 
  private:
@@ -57,7 +58,7 @@ class LineReader {
   std::optional<CorpusStream> stream_;  // none: standard input that is not compressed
   bool opened_ = false;                 // standard input
   bool input_ended_ = false;
-  std::string input_;          // what was read last of standard input
+  std::string input_;          // the last block read from standard input
   bool input_is_new_ = false;  // and was not passed on
   std::uint64_t input_bytes_ = 0;
 

@@ -84,7 +84,7 @@ class MatchingReader {
   bool labelled_;
   std::int64_t without_label_ = 0;  // triplets, whose closer text is then B
 
-  // The names of the columns; those that are read must not occur twice.
+  // The names of the columns. Columns that are read must not occur twice.
   std::vector<std::string> header() const {
     const Cells cells = records_.raw_cells();
     for (const std::string_view name : cells) {
@@ -165,7 +165,7 @@ std::vector<MatchingExample> transitive(const std::vector<MatchingExample>& trip
   for (const MatchingExample& t : triplets) farther[t.anchor][t.closer].insert(t.farther);
   std::vector<MatchingExample> added;
   for (const auto& [anchor, edges] : farther) {
-    // Everything that can be reached from each text, step by step.
+    // All texts that can be reached from each text, step by step.
     std::map<std::string_view, std::set<std::string_view>> reached;
     for (const auto& [first, next] : edges) {
       std::vector<std::string_view> open(next.begin(), next.end());

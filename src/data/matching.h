@@ -1,6 +1,6 @@
-// Texts to match: triplets (A, B, C), of which one of B and C is closer to A, or pairs of texts
-// that match or do not. A folder of them has train, validation and test, each as JSON lines or
-// TSV. Triplets have the fields of CAIL2019-SCM (Xiao et al. 2019), pairs those of other tasks.
+// Texts to match. A triplet (A, B, C) says which of B and C is closer to A; a pair of texts matches
+// or does not. A folder of them has train, validation and test, each as JSON lines or TSV. Triplets
+// have the fields of CAIL2019-SCM (Xiao et al. 2019), pairs the fields of other tasks.
 #pragma once
 
 #include <cstdint>
@@ -31,27 +31,27 @@ struct MatchingExamples {
   std::int64_t texts_per_example() const { return triplets ? 2 : 1; }  // that are compared
 };
 
-// SPLIT.jsonl with one object a line: {"A", "B", "C"} and "label", "B" or "C", the closer one (B
-// where there is no label), or {"sentence1", "sentence2", "label"} with 1 for a match and 0. Or
-// SPLIT.tsv with a line of these names first. Throws Error (failure) naming file:line for what is
-// neither, a text that is missing or empty, and another label; (usage) for a split that is not
-// there.
+// Reads a split from SPLIT.jsonl or SPLIT.tsv. SPLIT.jsonl has one object per line. A triplet is
+// {"A", "B", "C"} and "label", which is "B" or "C" for the closer text (B if there is no label). A
+// pair is {"sentence1", "sentence2", "label"} with label 1 for a match, else 0. SPLIT.tsv has the
+// same columns and begins with a line of their names. Throws Error (failure) naming file:line for
+// any other line, a missing or empty text, or another label; (usage) for a missing split.
 MatchingExamples read_matching(const std::filesystem::path& directory, Split split);
-// One such file, or "-" for standard input; where `label` is missing, B and 1 are taken. With
-// `skip_broken` lines of JSON Lines that are no objects are left out.
+// Reads one such file, or standard input ("-"). A missing `label` means B or 1. With `skip_broken`,
+// leaves out lines of JSON Lines that are not objects.
 MatchingExamples read_matching_file(const std::filesystem::path& file,
                                     TextFormat format = TextFormat::automatic,
                                     bool skip_broken = false);
-// The file of a split. Throws Error (usage) where there is none.
+// The file of a split. Throws Error (usage) if there is none.
 std::filesystem::path find_matching_file(const std::filesystem::path& directory, Split split);
 bool has_matching_split(const std::filesystem::path& directory, Split split);
 
-// The triplets with those that the settings add: (B, A, C) where B is closer to A than C is; and
-// (A, B, D) where B is closer than C and C closer than D, unless the triplets say the contrary.
+// The triplets and those that the settings add: (B, A, C) if B is closer to A than C is; and (A, B,
+// D) if B is closer than C and C closer than D, unless the triplets contradict it.
 std::vector<MatchingExample> augmented(std::vector<MatchingExample> triplets,
                                        const AugmentationSettings& settings);
 
-// One line of a file of triplets, with its line end.
+// One line of a file of triplets, including the line end.
 std::string triplet_line(const MatchingExample& triplet);
 
 }  // namespace roformer

@@ -1,8 +1,8 @@
 // Receives sentence pairs, tokenises them on several threads and writes them into paired shards:
 // document i of a split's source shards is the translation of document i of its target shards. Each
-// ends with the vocabulary's end of a sentence, so that an empty line of a test set is a document,
-// too. The text of validation and test goes into files, because scores compare with it. Training
-// pairs that finished shards of an earlier process hold are only counted and hashed.
+// document ends with the vocabulary's end-of-sentence token, so that an empty line of a test set is
+// a document, too. The text of validation and test sets goes into files, because scores compare
+// with it. Training pairs in finished shards of an earlier process are only counted and hashed.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@
 
 namespace roformer {
 
-// What the finished shards of the training set hold. Validation and test sets are small and are
-// written again.
+// The contents of the finished shards of the training set. Validation and test sets are small and
+// are written again.
 struct FinishedPairs {
-  // The shards hold the first so many training pairs that passed the rules about text, except those
-  // that the rules about pieces removed.
+  // The shards hold this many of the first training pairs that passed the rules about text, minus
+  // the pairs that the rules about pieces removed.
   std::uint64_t pairs = 0;
   std::uint64_t text = 0;                    // hash of so many pairs
   ParallelDescription::OfSplit so_far = {};  // the training set
-  // Numbers of the removed ones, ascending, each with its rule.
+  // The numbers of the removed pairs, ascending, each with its rule.
   std::vector<std::pair<std::uint64_t, PairRule>> removed = {};
 };
 
@@ -44,9 +44,9 @@ class PairWriter {
     std::filesystem::path folder;
     std::int64_t threads = 1;
     std::uint64_t shard_tokens = 0;  // shards end with the pair that has so many on one side
-    PairRules rules;                 // those about pieces
+    PairRules rules;                 // the rules about pieces
     FinishedPairs finished = {};     // shards that are in the folder already
-    // Called when one more shard of the training set is finished and synced, on both sides.
+    // Called whenever another shard of the training set is finished and synced, on both sides.
     std::function<void(const FinishedPairs&)> on_finished = {};
   };
   struct Entry {
@@ -63,19 +63,19 @@ class PairWriter {
   ~PairWriter();
 
   void add(Entry entry);
-  // Completes shards and texts. Counts of what the rules about pieces removed are added to those of
-  // the origins; `kept` too. Throws CorpusChanged, as add() does, where the pairs are not those of
-  // the shards that were finished.
+  // Completes shards and texts. Adds the counts of pairs that the rules about pieces removed, and
+  // `kept`, to the counts of the origins. Throws CorpusChanged, as add() does, if the pairs differ
+  // from those of the finished shards.
   std::array<ParallelDescription::OfSplit, 3> finish(
       std::vector<ParallelDescription::Origin>& origins);
-  // Hash of the pairs that were kept and their splits; after finish().
+  // Hash of the kept pairs and their splits. Call it after finish().
   std::uint64_t fingerprint() const { return hash_.digest(); }
-  // Hash of all pairs that were added, whatever their splits: the same for every division of them.
+  // Hash of all added pairs without their splits: it is the same for every division of them.
   std::uint64_t text_fingerprint() const { return text_hash_.digest(); }
 
  private:
   struct Block;
-  // The files of one side of a split that are being written.
+  // The files that are being written for one side of a split.
   struct Output {
     std::unique_ptr<ShardWriter> shard;
     std::unique_ptr<AtomicFile> text;
@@ -92,12 +92,12 @@ class PairWriter {
   RunningHash text_hash_;  // of the same without their splits
   std::uint64_t added_ = 0;
   std::uint64_t written_ = 0;  // or removed
-  // As FinishedPairs has them.
+  // The same values as in FinishedPairs.
   std::vector<std::pair<std::uint64_t, PairRule>> removed_;
   std::array<ParallelDescription::OfSplit, 3> splits_;
   std::array<std::array<Output, 2>, 3> outputs_;  // by Split and Side
 
-  // Whether a pair is in a shard that an earlier process finished, or was removed by it.
+  // Whether an earlier process wrote the pair into a finished shard or removed it.
   bool is_finished(std::uint64_t number, const Entry& entry) const;
   std::optional<PairRule> removed_before(std::uint64_t number) const;
   void encode(Block& block) const;

@@ -1,5 +1,5 @@
-// dataset.json of a prepared parallel corpus: what it is, where it comes from, what the rules
-// removed, and what its files must contain.
+// dataset.json of a prepared parallel corpus: what the corpus is, where it comes from, which pairs
+// the rules removed, and what its files must contain.
 #pragma once
 
 #include <array>
@@ -54,12 +54,12 @@ struct ParallelDescription {
   };
 
   std::string name;
-  std::string source;  // where the text comes from, in words
+  std::string source;  // origin of the text, in words
   std::string licence;
   std::string command;
   PairLanguages languages;
   std::uint64_t fingerprint = 0;  // XXH3 of the pairs that were kept, and of their splits
-  // XXH3 of the pairs that were read, however they are divided; nothing in older sets.
+  // XXH3 of the pairs that were read, independent of their division; empty in older sets.
   std::optional<std::uint64_t> text_fingerprint;
   bool joint_vocabulary = true;
   std::array<TokenizerFacts, 2> tokenizers;  // by Side
@@ -78,7 +78,7 @@ struct ParallelDescription {
 std::string parallel_shard_name(Split split, Side side, std::size_t number);
 std::string parallel_text_name(Split split, Side side);
 
-// True when the folder says that it is a prepared parallel corpus.
+// True if the folder says that it is a prepared parallel corpus.
 bool is_parallel_dataset(const std::filesystem::path& folder);
 
 void write_description(const ParallelDescription& description, const std::filesystem::path& folder);
@@ -90,32 +90,32 @@ ParallelDescription read_parallel_description(const std::filesystem::path& folde
 // and a target, each ending with its vocabulary's end of a sentence.
 class ParallelDataset {
  public:
-  // Opening reads headers only. Throws Error (failure) naming the file that is missing, damaged or
-  // does not belong.
+  // Opening reads only headers. Throws Error (failure) naming a file that is missing, damaged or
+  // belongs to another set.
   explicit ParallelDataset(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
   const ParallelDescription& description() const { return description_; }
-  // The same object for both sides of a joint vocabulary.
+  // Both functions return the same object if the vocabulary is joint.
   const Tokenizer& tokenizer(Side side) const;
 
   std::int64_t sentences(Split split) const;
-  // Throws Error (usage) where the set is empty.
+  // Throws Error (usage) if the set is empty.
   void require_sentences(Split split) const;
-  // Tokens of sentence 0 <= i < sentences(), its end included: at least 1.
+  // Tokens of sentence 0 <= i < sentences(), the end included: at least 1.
   std::int64_t length(Split split, Side side, std::int64_t i) const;
   std::vector<std::int32_t> lengths(Split split, Side side) const;
-  // Safe to call from several threads. Throws Error where a damaged file holds another token than
-  // the vocabulary's.
+  // Safe to call from several threads. Throws Error if a damaged file holds a token outside the
+  // vocabulary.
   std::vector<TokenId> sentence(Split split, Side side, std::int64_t i) const;
 
-  // The text of a validation or test set, a line a sentence; of the target the references that a
-  // score is taken against. Throws Error where the file is not the one that was prepared.
+  // The text of a validation or test set, one sentence per line. On the target side these are the
+  // references for scores. Throws Error if the file differs from the prepared one.
   std::vector<std::string> text(Split split, Side side) const;
 
   std::size_t shards(Split split) const;  // a side
-  // Reads every shard and text whole and compares checksums; throws Error naming the first that is
-  // damaged.
+  // Reads every shard and text completely and compares checksums. Throws Error naming the first
+  // damaged file.
   void verify_checksums() const;
 
  private:
@@ -138,14 +138,15 @@ class ParallelDataset {
   void open_split(Split split);
 };
 
-// The tokens around a sentence that a translator reads and writes.
+// The tokens that begin and end the sentences of a translator.
 struct SentenceTokens {
-  TokenId begin = -1;  // what a decoder starts from
+  TokenId begin = -1;  // the first token of a decoder
   TokenId end = -1;    // the last token of a source and of a target
 };
 
-// Begin is [CLS] (<s>) where the vocabulary has it, else the padding, as Marian's, else the end, as
-// fairseq's; end is [SEP] (</s>). Throws Error (usage) for a vocabulary without an end.
+// Begin is [CLS] (<s>) if the vocabulary has it, else the padding token (as in Marian), else the
+// end token (as in fairseq). End is [SEP] (</s>). Throws Error (usage) for a vocabulary without an
+// end token.
 SentenceTokens sentence_tokens(const Tokenizer& tokenizer);
 
 }  // namespace roformer

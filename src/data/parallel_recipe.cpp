@@ -92,7 +92,7 @@ void read_pairs(const YamlFields& fields, ParallelCorpus& corpus) {
   fields.in("rules", [&](const YamlFields& rules) { read_rules(rules, corpus.rules); });
 }
 
-// Of all its sets, references included.
+// Sums over all sets of the recipe, references included.
 std::vector<fs::path> raw_files_of(const ParallelCorpus& corpus) {
   std::vector<fs::path> files;
   const auto collect = [&](const PairSource& source) {

@@ -1,6 +1,6 @@
 // Recipes of parallel corpora: a YAML file of data/ that says where sentence pairs come from, which
-// rules they must pass and what vocabulary they get. A recipe with the key `languages` is one;
-// data/README.md lists the keys.
+// rules they must pass and which vocabulary they get. A recipe with the key `languages` is one of
+// these; data/README.md lists the keys.
 #pragma once
 
 #include <filesystem>
@@ -18,16 +18,16 @@ struct ParallelRecipe : RecipeOrigin {
   std::optional<PairVocabulary> vocabulary;  // to make where no tokenizer is named
 };
 
-// Whether the file is a recipe of a parallel corpus. Throws Error (usage) where it is no recipe.
+// Whether the file is a recipe of a parallel corpus. Throws Error (usage) if it is no recipe.
 bool is_parallel_recipe(const std::filesystem::path& path);
 
-// Paths are relative to the recipe. Throws Error (usage) with all that is wrong with it, each with
-// file:line, and Error (failure) with the way to fetch them when the raw files are not there.
+// Paths are relative to the recipe. Throws Error (usage) with every problem of the recipe at its
+// file:line. Throws Error (failure) with the way to fetch the raw files if they are missing.
 ParallelRecipe read_parallel_recipe(const std::filesystem::path& path);
 
-// What a command line names: files of pairs (by their names TSV, JSON lines or TMX) each for
-// itself, other files and folders two and two, one a language. Throws Error (usage) for one too
-// few.
+// The sources that a command line names. A file of pairs (TSV, JSON lines or TMX by its name) is
+// one source. Two other files or folders, one per language, form a source together. Throws Error
+// (usage) if the second one is missing.
 std::vector<PairSource> pair_sources_of(const std::vector<std::filesystem::path>& files);
 
 }  // namespace roformer

@@ -1,12 +1,12 @@
 // The driver that prepares every kind of data set: text (prepare.h), sentence pairs
-// (prepare_pairs.h) and triplets (triplet_maker.h). Each kind gives its reader, its rules and its
-// writer; the driver gives the progress bar, the output folder, the journal and the recovery.
-//
-// The folder appears under its name only when it is complete. Every time a shard is finished and
-// synced, the journal in the folder is replaced by one that counts it. After a kill the next
-// process reads the corpus from its beginning again, tokenises only what no finished shard holds,
-// and compares the text with what was read before. Reading is a small part of the work, and so no
-// state of splitters, archives or repeated lines has to be stored.
+// (prepare_pairs.h) and triplets (triplet_maker.h). Each kind supplies its reader, its rules and
+// its writer; the driver supplies the progress bar, the output folder, the journal and the
+// recovery.
+// The folder gets its name only when it is complete. Whenever a shard is finished and synced, a new
+// journal that counts it replaces the old one in the folder. If the process is killed, the next one
+// reads the corpus from its beginning again, tokenises only the text that no finished shard holds,
+// and compares the text with the earlier reading. Reading is a small part of the work, so the
+// journal stores no state of splitters, archives or repeated lines.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ namespace roformer {
 // Name of the journal in the folder.
 inline constexpr const char* kPreparationJournal = "preparation.json";
 
-// Everything that decides the contents of the shards, each with a name for messages: build of the
-// program, tokenizer, options, files with their sizes and times. A killed preparation is resumed
-// only where all of it is the same. Empty where the corpus can be read only once.
+// Everything that decides the contents of the shards, each item with a name for messages: build of
+// the program, tokenizer, options, files with their sizes and times. A killed preparation is
+// resumed only if all items are the same. Empty if the corpus can be read only once.
 using PreparationIdentity = std::vector<std::pair<std::string, std::string>>;
 
 // The build of the program, the choices, and the state of the files that are read.
@@ -51,10 +51,11 @@ class PreparationJournal {
   PreparationJournal(std::filesystem::path folder, PreparationIdentity identity)
       : folder_(std::move(folder)), identity_(std::move(identity)) {}
 
-  // Passes the state that a killed process with the same identity wrote last to `take`, which
-  // returns the shards of that state and throws Error where it cannot be read. Returns true when
-  // all these shards are intact; everything else in the folder is then removed. Returns false where
-  // nothing can be resumed: everything is removed, a line says why, and the taken state is void.
+  // Passes the last state that a killed process with the same identity wrote to `take`, which
+  // returns the shards of that state and throws Error if it cannot read the state. Returns true if
+  // all these shards are intact, after removing everything else in the folder. Returns false if
+  // nothing can be resumed: it then removes everything and logs why, and the caller must discard
+  // the taken state.
   bool recover(
       const std::function<std::vector<FinishedShard>(const JsonFields& state)>& take) const;
   void write(const nlohmann::ordered_json& state) const;
@@ -70,13 +71,13 @@ class PreparationJournal {
   void remove_others(const std::vector<FinishedShard>& shards) const;
 };
 
-// The corpus differs from the one that the finished shards were made from.
+// The corpus differs from the one that the finished shards came from.
 class CorpusChanged : public Error {
  public:
   CorpusChanged() : Error({.message = "the corpus is not what it was"}) {}
 };
 
-// A bar over the bytes of all files, which are read in several passes.
+// A progress bar over the bytes of all files. The files are read in several passes.
 class ReadingBar {
  public:
   ReadingBar(const std::string& title, std::uint64_t total) : bar_(title, total, "B") {}
@@ -91,8 +92,8 @@ class ReadingBar {
   std::uint64_t finished_ = 0;
 };
 
-// The folder of a prepared data set. It may replace a folder in which `holds_such_a_set` is true
-// and which contains nothing that no preparation wrote.
+// The folder of a prepared data set. It may replace a folder for which `holds_such_a_set` is true
+// and in which preparations wrote all files.
 OutputFolder::Options prepared_folder(
     const std::filesystem::path& output, bool overwrite,
     std::function<bool(const std::filesystem::path&)> holds_such_a_set);
@@ -113,17 +114,17 @@ inline std::vector<FinishedShard> read_finished(const JsonFields&, NothingFinish
   return {};
 }
 
-// One kind of data set. For its `Finished` there are to_json(), which the journal stores, and
-// read_finished(), its inverse, which returns the shards.
+// One kind of data set. Its `Finished` needs to_json(), which the journal stores, and the inverse
+// read_finished(), which returns the shards.
 template <class Finished, class Description>
 struct Preparation {
   OutputFolder::Options place;
   PreparationIdentity identity;
-  // Reads the corpus and writes every shard that is not finished; calls `on_finished` after each.
+  // Reads the corpus and writes every unfinished shard. Calls `on_finished` after each.
   std::function<Description(const std::filesystem::path& folder, const Finished& finished,
                             const std::function<void(const Finished&)>& on_finished)>
       write;
-  // Throws Error where the result cannot be used, and warns.
+  // Throws Error if the result cannot be used, and warns about doubtful results.
   std::function<void(const Description&)> check;
   // Writes the tokenizers and the description.
   std::function<void(const Description&, const std::filesystem::path& folder)> describe;

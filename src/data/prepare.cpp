@@ -58,8 +58,9 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0);
 }
 
-// Neither stops a training: splits get whole documents, so that one large document can distort the
-// shares, and a vocabulary made for other text turns most words into the unknown piece.
+// Warns about two problems that do not stop a training. Splits get whole documents, so that one
+// large document can distort the shares. A vocabulary for other text turns most words into the
+// unknown piece.
 void warn_of_shares(const DatasetDescription& description) {
   SplitCounts all;
   for (const Split split : kSplits) all += description[split].counts;
@@ -93,7 +94,7 @@ void warn_of_shares(const DatasetDescription& description) {
 struct PreparationPlan {
   CorpusFiles files;                                    // to train on, and to divide
   std::vector<std::pair<Split, CorpusFiles>> held_out;  // splits with separate files
-  std::optional<DividedFile> divided;                   // where the shares count bytes
+  std::optional<DividedFile> divided;                   // set if the shares count bytes
   SplitFractions fractions;
 
   std::vector<std::filesystem::path> all_files() const {
@@ -105,7 +106,7 @@ struct PreparationPlan {
   }
 };
 
-// Without the output, which may lie in an input folder.
+// Leaves out the output, which may lie in an input folder.
 CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& output) {
   CorpusFiles files;
   files.paths = list_corpus_files(corpus, &files.skipped);
@@ -119,7 +120,7 @@ CorpusFiles listed(const CorpusOptions& corpus, const std::filesystem::path& out
 
 PreparationPlan plan_of(const PrepareOptions& options) {
   PreparationPlan plan{.files = listed(options.corpus, options.output)};
-  // Canonical path of each held-out file, and its set.
+  // The canonical path of each held-out file, and the set that holds it.
   std::map<std::filesystem::path, Split> places;
   for (const auto& [split, inputs] : {std::pair(Split::validation, &options.validation_inputs),
                                       std::pair(Split::test, &options.test_inputs)}) {
@@ -134,7 +135,7 @@ PreparationPlan plan_of(const PrepareOptions& options) {
     }
     plan.held_out.emplace_back(split, files);
   }
-  // Held-out files in a training folder are not trained on; those named for both are.
+  // Held-out files in a training folder are not trained on. Files that are named for both are.
   std::set<std::filesystem::path> named;
   for (const std::filesystem::path& input : options.corpus.inputs) {
     const std::filesystem::path place = std::filesystem::weakly_canonical(input);
@@ -216,7 +217,7 @@ DatasetDescription write_shards(const PrepareOptions& options, const Preparation
   return description;
 }
 
-// Which files of folders and archives are read, and which of them are held out.
+// Decides which files of folders and archives are read, and which of them are held out.
 std::string choice_of_files(const PrepareOptions& options) {
   std::string choice = fmt::format("{} {}", options.corpus.skip_binary, options.corpus.skip_broken);
   for (const std::string& pattern : options.corpus.include) choice += '\n' + pattern;

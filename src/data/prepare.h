@@ -17,8 +17,8 @@ namespace roformer {
 
 struct PrepareOptions {
   CorpusOptions corpus;
-  // When given, exactly these are the validation set. A file of them that a folder of the corpus
-  // holds is not trained on.
+  // If given, exactly these are the validation set. A folder of the corpus may contain them; they
+  // are not trained on.
   std::vector<std::filesystem::path> validation_inputs;
   std::vector<std::filesystem::path> test_inputs = {};
   double validation_fraction = 0.2;  // of the documents, in [0, 1); 0: no validation set
@@ -29,19 +29,19 @@ struct PrepareOptions {
   bool overwrite = false;  // replace a data set that is there
   std::int64_t threads = 1;
   std::uint64_t shard_tokens = std::uint64_t{1} << 27;  // a shard ends with the document after
-  // What dataset.json says about the corpus.
+  // The information for dataset.json about the corpus.
   std::string name;
   std::string source;
   std::string licence;
   std::string command;
 };
 
-// Throws Error where the corpus is missing or no text, the output exists, a split stays empty or
-// the disk is full. Then no file is left, and an existing data set is untouched.
+// Throws Error if the corpus is missing or no text, the output exists, a split stays empty or the
+// disk is full. Then no file is left, and an existing data set is untouched.
 DatasetDescription prepare(const PrepareOptions& options, const Tokenizer& tokenizer);
 
-// The split of a document is a function of its place in the corpus. Another test share leaves the
-// validation set as it is.
+// The split of a document is a function of its place in the corpus. A different test share leaves
+// the validation set unchanged.
 struct SplitFractions {
   double validation = 0;
   double test = 0;

@@ -54,7 +54,7 @@ void append(std::vector<fs::path>& files, const std::vector<fs::path>& more) {
   files.insert(files.end(), more.begin(), more.end());
 }
 
-// Warns of files that are trained on twice, or trained on and held out as well.
+// Warns of files that are read twice for training, or for training and a held-out set.
 void warn_of_shared_files(const ParallelCorpus& corpus) {
   std::vector<fs::path> train;
   std::set<fs::path> places;
@@ -164,7 +164,7 @@ class HeldOutSink final : public CleaningSink {
       : CleaningSink(bar, counts), split_(split), origin_(origin), writer_(writer) {
     if (!set.reference.empty()) reference_.emplace(set.reference);
   }
-  // Throws Error where the references are fewer or more than the pairs.
+  // Throws Error if the numbers of references and pairs differ.
   void finish() {
     std::string_view line;
     if (reference_ && reference_->next(line)) refuse_references();
@@ -201,7 +201,7 @@ class HeldOutSink final : public CleaningSink {
   }
 };
 
-// Reads the training sources; counts go to origins[i] for source i.
+// Reads the training sources. The counts of source i go to origins[i].
 void read_training(const ParallelCorpus& corpus, ReadingBar& bar, std::vector<Origin>& origins,
                    const std::function<void(PairWriter::Entry)>& add) {
   PairTextRules rules(corpus.rules, corpus.languages);
@@ -229,7 +229,7 @@ OutputFolder::Options place_of(const PreparePairsOptions& options) {
   return prepared_folder(options.output, options.overwrite, is_parallel_dataset);
 }
 
-// The description before anything is read.
+// The description before any source is read.
 ParallelDescription described(const PreparePairsOptions& options, const Tokenizer& source,
                               const Tokenizer& target) {
   const ParallelCorpus& corpus = options.corpus;
@@ -278,7 +278,7 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
   bar.finish();
 }
 
-// Every source, with its set and how often its pairs are taken.
+// Every source, with its set and the weight of its pairs.
 std::string choice_of_sources(const ParallelCorpus& corpus) {
   std::string choice;
   const auto add = [&](std::string_view set, const PairSource& source, const fs::path& reference) {

@@ -21,7 +21,7 @@ namespace roformer {
 // A validation or test set. Rules remove none of its pairs, so that scores compare.
 struct HeldOutPairs {
   PairSource pairs;
-  // Where `pairs` are tokenised: the translations as people wrote them, one line a pair.
+  // If `pairs` are tokenised: the translations as people wrote them, one line per pair.
   std::filesystem::path reference;
 };
 
@@ -40,7 +40,7 @@ struct ParallelCorpus {
   // The sets that have separate files.
   std::vector<std::pair<Split, const HeldOutPairs*>> held_out() const;
   std::vector<const PairSource*> sources() const;  // of all sets
-  // Sets these fields of every source where they are true.
+  // Sets these fields to true in every source if they are true here.
   void set_reading(bool follow_links, bool skip_broken);
 };
 
@@ -50,32 +50,32 @@ struct PreparePairsOptions {
   bool overwrite = false;  // replace a data set that is there
   std::int64_t threads = 1;
   std::uint64_t shard_tokens = std::uint64_t{1} << 27;
-  // What dataset.json says about the corpus.
+  // The information for dataset.json about the corpus.
   std::string name;
   std::string source;
   std::string licence;
   std::string command;
 };
 
-// Throws what prepare_pairs would throw for a missing file or an existing output. Training a
-// vocabulary takes long, so commands call this first.
+// Throws the same errors as prepare_pairs for a missing file or an existing output. Training a
+// vocabulary takes long, so commands call this function first.
 void require_preparable(const PreparePairsOptions& options);
 
-// Throws Error where a file is missing or does not match its other half, the output exists, a split
+// Throws Error if a file is missing or does not match its other half, the output exists, a split
 // stays empty or the disk is full. Then no file is left. Equal tokenizers are stored once.
 ParallelDescription prepare_pairs(const PreparePairsOptions& options, const Tokenizer& source,
                                   const Tokenizer& target);
 
 // Calls take(source, target) with the clean texts of each training pair that passes the rules about
-// text, once whatever its weight. Vocabularies are trained on these.
+// text, once per pair whatever its weight. Vocabularies are trained on these texts.
 void for_each_training_pair(
     const ParallelCorpus& corpus,
     const std::function<void(const std::string& source, const std::string& target)>& take);
 
-// How to train SentencePiece on the training pairs: jointly or one model a language.
+// How to train SentencePiece on the training pairs: one joint model or one model per language.
 struct PairVocabulary {
   // Every character of the training set gets a piece, since a translator cannot write unknown ones.
-  // Scripts of thousands of characters want a smaller coverage.
+  // Scripts with thousands of characters need a smaller coverage.
   SentencePieceTraining training{
       .algorithm = SentencePieceAlgorithm::bpe, .pieces = 8000, .character_coverage = 1.0};
   bool joint = true;
@@ -87,7 +87,7 @@ struct PairTokenizers {
   std::shared_ptr<const Tokenizer> target;  // the same object where joint
 };
 
-// Reads the training pairs once. Throws Error as train_sentencepiece and prepare_pairs.
+// Reads the training pairs once. Throws Error as train_sentencepiece and prepare_pairs do.
 PairTokenizers train_pair_vocabulary(const ParallelCorpus& corpus,
                                      const PairVocabulary& vocabulary);
 

@@ -43,7 +43,7 @@ ProbeText reverse(std::int64_t size, Random& random) {
   return answered(question, {question.rbegin(), question.rend()});
 }
 
-// The key follows "#" somewhere among the letters.
+// The key occurs after "#" at some place among the letters.
 ProbeText passkey(std::int64_t size, Random& random) {
   std::string key;
   for (std::int64_t i = 0; i < kPasskeyDigits; ++i) key += random_digit(random);
@@ -52,7 +52,7 @@ ProbeText passkey(std::int64_t size, Random& random) {
   return answered(question, key);
 }
 
-// Lowest digits first, so that carries go in reading direction. The sum has one more digit.
+// Lowest digits first, so that carries move in reading direction. The sum has one more digit.
 ProbeText addition(std::int64_t size, Random& random) {
   std::string first, second, sum;
   int carry = 0;
@@ -76,7 +76,7 @@ bool is_balanced(const std::string& brackets) {
   return depth == 0;
 }
 
-// A shuffled word is balanced when it begins after its lowest place (the cycle lemma).
+// A shuffled word is balanced if it begins after its lowest place (the cycle lemma).
 std::string balanced(std::int64_t pairs, Random& random) {
   std::string word = std::string(static_cast<std::size_t>(pairs), '(') +
                      std::string(static_cast<std::size_t>(pairs), ')');
@@ -93,8 +93,8 @@ std::string balanced(std::int64_t pairs, Random& random) {
   return word;
 }
 
-// Half of the words are balanced. In the others two brackets of a balanced word were swapped, so
-// that counting brackets tells nothing.
+// Half of the words are balanced. In the others two brackets of a balanced word are swapped, so
+// that counting brackets does not help.
 ProbeText dyck(std::int64_t size, Random& random) {
   std::string word = balanced(size, random);
   const bool right = random.below(2) == 0;
@@ -118,7 +118,7 @@ const std::string& recall_keys() {
   return all;
 }
 
-// Different keys with a digit each, and then all of them in another order. One question a text
+// Writes different keys with a digit each, then all of them in another order. One question per text
 // would teach too little in a step, and a small model hardly ever finds keys of two letters.
 ProbeText recall(std::int64_t size, Random& random) {
   std::string keys = recall_keys();

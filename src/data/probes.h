@@ -16,19 +16,20 @@ namespace roformer {
 
 struct ProbeText {
   std::string text;
-  // Rising places of what is to be found: the answer with its line end; of recall the values alone.
+  // The ascending positions of the answer: the answer with its line end, or only the values for
+  // recall.
   std::vector<std::size_t> targets;
 };
 
 // Characters of every text of this kind and size. The size is that of the question: letters to copy
 // or to hide a key in, digits of a summand, pairs of brackets, pairs of key and value.
 std::int64_t probe_length(ProbeKind kind, std::int64_t size);
-// The largest size whose texts have at most `length` characters; 0 where none has.
+// The largest size whose texts have at most `length` characters; 0 if no size does.
 std::int64_t probe_size(ProbeKind kind, std::int64_t length);
 
 // The largest size of questions: recall has no more pairs than keys, the others are unlimited.
 std::int64_t largest_probe(ProbeKind kind);
-// Characters of the longest text; nothing where the size is unlimited.
+// Characters of the longest text; empty if the size is unlimited.
 std::optional<std::int64_t> longest_probe(ProbeKind kind);
 
 // Changes whenever the questions of this kind change.

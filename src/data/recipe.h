@@ -1,5 +1,5 @@
-// Recipes: a YAML file of data/ that says where a corpus comes from, under which licence, where its
-// raw files lie on this machine and how they are read and split. data/README.md lists the keys.
+// Recipes: a YAML file of data/ that says where a corpus comes from, its licence, where its raw
+// files are on this machine, and how to read and split them. data/README.md lists the keys.
 #pragma once
 
 #include <filesystem>
@@ -31,25 +31,25 @@ struct Recipe : RecipeOrigin {
   ByteShares shares;  // in place of files and fractions
 };
 
-// Paths are relative to the recipe, and `files`, where there are any, take the place of the
-// recipe's own training text. Throws Error (usage) with all that is wrong with it, each with
-// file:line, and Error (failure) with the way to fetch them when the raw files are not there.
+// Paths are relative to the recipe. If `files` are given, they replace the recipe's training text.
+// Throws Error (usage) with every problem of the recipe at its file:line, and Error (failure) with
+// the way to fetch the raw files if they are missing.
 Recipe read_recipe(const std::filesystem::path& path,
                    const std::vector<std::filesystem::path>& files = {});
 
 // The recipe among the arguments of a command that reads text: one file whose name ends in .yaml or
-// .yml. Nothing for files and folders of text.
+// .yml. Empty for files and folders of text.
 std::optional<std::filesystem::path> recipe_among(
     const std::vector<std::filesystem::path>& arguments);
 
-// For readers of recipes of other kinds. The file's map; throws Error (usage) where it is no YAML
-// or no map: "is not a recipe".
+// For readers of other kinds of recipes: the file's map. Throws Error (usage) if the file is no
+// YAML or no map: "is not a recipe".
 YAML::Node parse_recipe(const std::filesystem::path& path, const std::string& what = "a recipe");
-// Reads that map and throws Error (usage) with all that is wrong.
+// Reads the map and throws Error (usage) with all its problems.
 void read_recipe_fields(const std::filesystem::path& path, const YamlFields::Read& read,
                         const std::string& what = "a recipe");
 void read_origin(const YamlFields& fields, RecipeOrigin& origin);
-// Throws Error (failure) naming the first file that is not there, with the way to `fetch` it.
+// Throws Error (failure) naming the first missing file and how to `fetch` it.
 void require_raw_files(const std::filesystem::path& recipe, const std::string& fetch,
                        const std::vector<std::filesystem::path>& files);
 

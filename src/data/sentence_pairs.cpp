@@ -31,7 +31,7 @@ constexpr Named<PairFormat> kFormats[] = {
 };
 constexpr std::int64_t kProgressLines = 1024;
 
-// Both files read to their ends, the shorter one's last line named.
+// Reads both files to their ends. The error names the last line of the shorter file.
 [[noreturn]] void refuse_lengths(LineReader& source, LineReader& target, bool source_ended) {
   LineReader& shorter = source_ended ? source : target;
   LineReader& longer = source_ended ? target : source;
@@ -89,7 +89,7 @@ PairReading read_tsv(const PairSource& files, PairSink& sink) {
 
 constexpr const char* kTranslation = R"(wanted {"translation": {"en": "...", "de": "..."}})";
 
-// {"translation": {"en": …, "de": …}} or the inner object alone.
+// Reads {"translation": {"en": …, "de": …}} or only the inner object.
 PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, PairSink& sink) {
   LineReader lines(files.source);
   RecordReader records(lines, {.format = TextFormat::jsonl,
@@ -115,8 +115,8 @@ PairReading read_jsonl(const PairSource& files, const PairLanguages& languages, 
   return reading;
 }
 
-// The help of LibreOffice in two languages: folders of HTML pages, whose paragraphs belong together
-// by their file and id.
+// The help of LibreOffice in two languages: folders of HTML pages. Paragraphs with the same file
+// and id are translations of each other.
 PairReading read_help_pairs(const fs::path& source, const fs::path& target, bool follow_links,
                             PairSink& sink) {
   const auto pages = [&](const fs::path& folder) {
@@ -135,7 +135,7 @@ PairReading read_help_pairs(const fs::path& source, const fs::path& target, bool
     if (fs::exists(other, error) && (follow_links || is_inside(target, other))) {
       const std::string translated = read_file(other);
       bytes += translated.size();
-      // An id that is on a page twice means its first paragraph.
+      // If an id occurs twice on a page, the first paragraph counts.
       for (HelpParagraph& paragraph : parse_help_page(translated)) {
         translations.emplace(std::move(paragraph.id), std::move(paragraph.text));
       }
@@ -225,7 +225,7 @@ PairFormat guess_pair_format(const fs::path& path) {
   if (ending == ".tmx") return PairFormat::tmx;
   if (ending == ".tsv") return PairFormat::tsv;
   if (ending == ".jsonl" || ending == ".ndjson" || ending == ".json") return PairFormat::jsonl;
-  // Two such files would pass for the two sides of one text.
+  // Two files of pairs would be mistaken for the two sides of one text.
   if (ending == ".csv") {
     throw_usage(path.string(), "is CSV, which is not read as sentence pairs",
                 "write tabs between the two sides (.tsv) or JSON Lines (.jsonl)");

@@ -1,6 +1,6 @@
-// Where the sentence pairs of a parallel corpus come from: two files whose lines belong together,
-// one file of pairs (TSV, JSON lines, TMX), or two folders of LibreOffice's help. The pairs arrive
-// one by one, so no file need fit into memory.
+// Reads the sentence pairs of a parallel corpus from two files whose lines correspond, one file of
+// pairs (TSV, JSON lines, TMX), or two folders of LibreOffice's help. The pairs arrive one by one,
+// so no file must fit into memory.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ struct PairLanguages {
 
 struct PairSource {
   PairFormat format = PairFormat::aligned;
-  // Two files or folders, one a language; or `source` alone: a file of pairs.
+  // Two files or folders, one per language; or a file of pairs as `source` alone.
   std::filesystem::path source;
   std::filesystem::path target;
-  // How often each pair is in the training set: 2 twice, 0.5 every other one.
+  // How often the training set has each pair: 2 twice, 0.5 every other pair.
   double weight = 1;
   bool follow_links = false;  // also those that lead out of folders
   bool skip_broken = false;   // leaves out lines of JSON Lines that are no objects, with a warning
@@ -39,9 +39,9 @@ struct PairSource {
 struct SentencePair {
   std::string_view source;
   std::string_view target;
-  // Pairs of one page stay in one split; elsewhere each pair counts as a page.
+  // Pairs of one page stay in one split. Other sources count each pair as a page.
   std::uint64_t page = 0;
-  // Malformed sequences that became U+FFFD where the pair was read.
+  // Malformed sequences that became U+FFFD when the pair was read.
   std::uint64_t replaced = 0;
 };
 
@@ -49,7 +49,7 @@ class PairSink {
  public:
   virtual ~PairSink() = default;
   virtual void pair(const SentencePair& pair) = 0;
-  // Bytes of the files read so far, now and then.
+  // Called now and then with the bytes of the files read so far.
   virtual void progress(std::uint64_t) {}
 };
 
@@ -58,24 +58,24 @@ struct PairReading {
   std::uint64_t unmatched = 0;  // texts in one language only: TMX units, paragraphs of the help
 };
 
-// Throws Error (failure) naming file:line: missing, damaged, no pairs, or files that do not match
-// in their number of lines.
+// Throws Error (failure) naming file:line for files that are missing, damaged, without pairs, or of
+// different numbers of lines.
 PairReading read_pairs(const PairSource& source, const PairLanguages& languages, PairSink& sink);
 
-// The files that read_pairs will read, those in folders too, and their bytes on the disk.
+// The files that read_pairs will read, including those in folders, and their bytes on the disk.
 std::vector<std::filesystem::path> pair_files(const PairSource& source);
 std::uint64_t pair_bytes(const PairSource& source);
 
-// A folder is help; otherwise the name's ending decides, compression aside.
+// A folder is help. Otherwise the name's ending decides; a compression ending is ignored.
 PairFormat guess_pair_format(const std::filesystem::path& path);
 // Whether the format takes two files.
 bool takes_two_files(PairFormat format);
-// The names used in recipes; throws Error (usage) with the known ones.
+// The names used in recipes. Throws Error (usage) with the known names.
 PairFormat parse_pair_format(std::string_view name);
 std::string to_string(PairFormat format);
 
-// The rules that a pair must pass to enter a training set. A pair counts at the first rule that it
-// breaks, in the order of PairRule.
+// The rules that a pair must pass to enter a training set. A pair is counted at the first rule that
+// it breaks, in the order of PairRule.
 struct PairRules {
   std::int64_t shortest_words = 1;  // of each side at least (words apart by white space)
   std::int64_t longest_words = 0;   // of each side at most; 0: any
@@ -86,7 +86,7 @@ struct PairRules {
   double script_share = 0;  // of the letters of each side, in its language's script, at least
 };
 
-// Calls visit(name, value) for each field; `Rules` is PairRules, const or not. The names are the
+// Calls visit(name, value) for each field. `Rules` is PairRules, const or not. The names are the
 // keys of recipes and of dataset.json.
 template <class Rules, class Visit>
 void for_each_field(Rules& rules, Visit visit) {
@@ -112,7 +112,7 @@ enum class PairRule {
 inline constexpr std::size_t kPairRules = 8;
 // The name in dataset.json, "too_short".
 std::string_view to_string(PairRule rule);
-// In words with these rules: "fewer than 4 words".
+// The rule in words: "fewer than 4 words".
 std::string describe(PairRule rule, const PairRules& rules);
 
 struct PairCounts {
@@ -127,18 +127,18 @@ struct PairCounts {
 };
 PairCounts operator+(PairCounts left, const PairCounts& right);
 
-// The text as a tokenizer gets it: valid UTF-8, white space at the ends cut off, line ends and tabs
-// inside made spaces. `replaced` grows by the malformed sequences.
+// The text for a tokenizer: valid UTF-8, without white space at the ends, and with spaces for line
+// ends and tabs. Adds the number of malformed sequences to `replaced`.
 std::string clean_sentence(std::string_view text, std::uint64_t& replaced);
 
-// The rules about the text, which come before the tokenizer. Remembers the pairs that passed, one
-// hash each, where duplicates are removed.
+// The rules about the text, which apply before the tokenizer. If duplicates are removed, this
+// object remembers one hash for each pair that passed.
 class PairTextRules {
  public:
-  // Throws Error (usage) for a language whose script is not known where the rules need it.
+  // Throws Error (usage) if the rules need the script of a language and it is unknown.
   PairTextRules(const PairRules& rules, const PairLanguages& languages);
 
-  // The rule that removes the pair of cleaned texts; nothing for one that passes.
+  // The rule that removes the pair of cleaned texts. Empty if the pair passes.
   std::optional<PairRule> broken_by(std::string_view source, std::string_view target);
 
  private:

@@ -47,8 +47,8 @@ std::uint64_t padding_after_ids(std::uint64_t bytes) {
   return (8 - bytes % 8) % 8;
 }
 
-// Why the header of a file with so many bytes is not a valid one, "" where it is. Nothing is
-// computed from the counts of documents and tokens before the file's size bounds them.
+// Why the header of a file of this size is invalid; "" if it is valid. Bounds the counts of
+// documents and tokens by the file's size before it computes with them.
 std::string problem_of(const Header& header, std::size_t bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
     return bytes == 0 ? "is empty, not a token shard" : "is not a token shard of this program";

@@ -28,7 +28,7 @@
 
 namespace roformer {
 
-// The way out where the files of a data set do not belong together.
+// The hint for files of a data set that do not belong together.
 inline constexpr const char* kPrepareAgain = "prepare the data again: roformer data prepare";
 
 // XXH3 of bytes that arrive in parts.
@@ -63,7 +63,7 @@ class ShardWriter {
   ShardWriter(const std::filesystem::path& path, ShardVocabulary vocabulary);
 
   void add_tokens(std::span<const TokenId> ids);
-  // Ends the document of the tokens added since the last call; it must have some.
+  // Ends the document of the tokens added since the last call. There must be at least one.
   void end_document();
   std::uint64_t tokens() const { return tokens_; }
   std::uint64_t documents() const { return document_starts_.size() - 1; }
@@ -85,13 +85,12 @@ class ShardWriter {
 };
 
 // Reads one shard, from any number of threads. Opening checks every field of the header against the
-// file's size, and the document index; the ids are checked block by block as they are first read.
+// file's size, and the document index. Each block of ids is checked when it is first read.
 class Shard {
  public:
-  // Throws Error (failure) naming the file when it is truncated, damaged or something else.
+  // Throws Error (failure) naming the file if it is truncated, damaged or no shard.
   explicit Shard(const std::filesystem::path& path);
-  // Throws Error (failure) where the shard was made with another tokenizer, or is not the one with
-  // this checksum.
+  // Throws Error (failure) if the shard was made with another tokenizer or has another checksum.
   void require(const ShardVocabulary& vocabulary, std::uint64_t checksum) const;
 
   std::uint64_t tokens() const { return tokens_; }
@@ -100,10 +99,10 @@ class Shard {
   std::uint64_t checksum() const { return checksum_; }
   // First token of each document, and the number of tokens at the end: [documents + 1].
   std::span<const std::uint64_t> document_starts() const { return index_; }
-  // Copies tokens first .. first + out.size() - 1. Throws Error naming the block when the file does
-  // not hold what was written.
+  // Copies tokens first .. first + out.size() - 1. Throws Error naming the block if the file does
+  // not hold the bytes that were written.
   void copy_tokens(std::uint64_t first, std::span<TokenId> out) const;
-  // Reads the whole file; throws Error when it is not what was written.
+  // Reads the whole file. Throws Error if it differs from the bytes that were written.
   void verify_checksum() const;
 
  private:
@@ -118,7 +117,7 @@ class Shard {
   std::span<const std::byte> payload_;              // ids and index
   std::span<const std::uint64_t> block_checksums_;  // one of the whole payload in version 1
   std::size_t block_bytes_ = 0;
-  // Which blocks were compared; two threads may do the same one.
+  // Which blocks were compared. Two threads may compare the same one.
   std::unique_ptr<std::atomic<bool>[]> compared_;
 
   // Compares bytes [begin, end) of the payload.

@@ -43,7 +43,7 @@ std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits
   return shards;
 }
 
-// Some text of consecutive documents. A section is what one document has in the block.
+// Text of consecutive documents. A section is one document's part of the block.
 struct ShardSink::Block {
   struct Section {
     std::size_t line_end = 0;    // in `lines`
@@ -110,7 +110,7 @@ void ShardSink::part(std::string_view text) {
 }
 
 void ShardSink::end_document() {
-  // Not open_block(): the end belongs to the block of the document's last line.
+  // Does not call open_block(): the end belongs to the block of the document's last line.
   ROFORMER_ASSERT(!blocks_.empty());
   blocks_.back().close_section(document_read_++, true);
 }
@@ -156,7 +156,7 @@ void ShardSink::write(const Block& block) {
 
     const Split split = choice_(document_);
     const bool finished = is_finished(document_);
-    // Line ends that the tokenizer never sees are no text that a model pays for.
+    // Line ends that the tokenizer never sees do not count as text that a model pays for.
     const auto line_ends = static_cast<std::uint64_t>(
         keeps_line_ends_ ? 0 : std::count(text.begin(), text.end(), '\n'));
     of_document_.characters += count_characters(text) - line_ends;

@@ -1,6 +1,6 @@
 // Receives documents, tokenises them on several threads and writes them into the shards of their
-// splits, in the order of the corpus. Documents that finished shards of an earlier process hold are
-// only counted and hashed.
+// splits, in the order of the corpus. Documents in finished shards of an earlier process are only
+// counted and hashed.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace roformer {
 
-// What the finished shards of one split hold.
+// The contents of the finished shards of one split.
 struct FinishedShards {
   DatasetDescription::OfSplit so_far = {};
   std::uint64_t documents = 0;  // the split's share of the first so many documents of the corpus
@@ -38,7 +38,7 @@ class ShardSink : public CorpusSink {
     std::int64_t threads = 1;
     std::uint64_t shard_tokens = 0;  // a shard that has this many ends with its document
     FinishedSplits finished = {};    // shards that are in the folder already
-    // Called when one more shard is finished and synced.
+    // Called whenever another shard is finished and synced.
     std::function<void(const FinishedSplits&)> on_finished = {};
   };
   // Split of a document from its number in the corpus.
@@ -47,17 +47,17 @@ class ShardSink : public CorpusSink {
   ShardSink(Options options, const Tokenizer& tokenizer);
   ~ShardSink() override;
 
-  // How the documents from now on are split.
+  // How to split the documents from now on.
   void choose_split(SplitChoice choice);
   void line(std::string_view text) override;
   void part(std::string_view text) override;
   void end_document() override;
   // Completes the last shards. Documents without a token are left out. Throws CorpusChanged, as the
-  // other calls do, where the text is not that of the shards that were finished.
+  // other calls do, if the text differs from that of the finished shards.
   std::array<DatasetDescription::OfSplit, kSplits.size()> finish();
-  // Hash of the text and its document boundaries; after finish().
+  // Hash of the text and its document boundaries. Call it after finish().
   std::uint64_t fingerprint() const { return hash_.digest(); }
-  // Malformed UTF-8 in documents of finished shards, which the tokenizer did not see this time.
+  // Malformed UTF-8 in documents of finished shards, which the tokenizer did not read this time.
   std::uint64_t invalid_in_finished() const { return invalid_in_finished_.load(); }
 
  private:
@@ -79,7 +79,7 @@ class ShardSink : public CorpusSink {
   mutable std::atomic<std::uint64_t> invalid_in_finished_{0};
 
   Block& open_block();
-  // Whether the document is in a shard that an earlier process finished.
+  // Whether an earlier process wrote the document into a finished shard.
   bool is_finished(std::uint64_t document) const;
   void encode(Block& block) const;
   void write(const Block& block);

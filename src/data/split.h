@@ -1,4 +1,4 @@
-// The three sets that data are parted into.
+// The three sets into which data are divided.
 #pragma once
 
 #include <array>

@@ -17,7 +17,7 @@
 namespace roformer {
 namespace {
 
-// The same but for case and for spaces around.
+// Whether two names are equal apart from case and surrounding spaces.
 bool is_same_word(std::string_view cell, std::string_view name) {
   while (!cell.empty() && is_blank(cell.substr(0, 1))) cell.remove_prefix(1);
   while (!cell.empty() && is_blank(cell.substr(cell.size() - 1))) cell.remove_suffix(1);
@@ -69,7 +69,7 @@ class TextLineReader {
   std::size_t first_ = 0, second_ = 1;  // columns
   std::size_t width_ = 0;               // of a file with a header
 
-  // Takes the indices of the columns from a line of their names; false where it is none.
+  // Takes the indices of the columns from a line of their names. Returns false if the line is none.
   bool read_header() {
     const Cells cells = records_.raw_cells();
     for (const TextNames& names : names_) {
@@ -86,7 +86,7 @@ class TextLineReader {
     return false;
   }
 
-  // A line of names that differ in case or in spaces is read as a text.
+  // A line of names with other case or spaces is read as a text.
   void warn_of_near_header(const Cells& cells) const {
     for (const std::string_view cell : cells) {
       for (const TextNames& names : names_) {

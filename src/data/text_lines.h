@@ -20,11 +20,11 @@ using Cells = std::vector<std::string_view>;  // of one line; they point into it
 
 // The cells between the tabs, at least one.
 Cells tab_columns(std::string_view line);
-// Throws Error (failure) where the line has another number of cells.
+// Throws Error (failure) if the line has another number of cells.
 void require_columns(const Cells& cells, std::size_t wanted, const std::string& location,
                      const std::string& hint);
-// The index of the column with this name. Throws Error (failure) where two have it; `location` is
-// that of the line of names.
+// The index of the column with this name. Throws Error (failure) if two columns have it; `location`
+// names the line of column names.
 std::optional<std::size_t> column_named(const Cells& names, std::string_view name,
                                         const std::string& location);
 
@@ -37,20 +37,20 @@ enum class TextFormat {
 // "auto", "tsv" or "jsonl".
 TextFormat text_format(std::string_view word);
 
-// One line after the other as cells or as a JSON object; blank lines are passed over.
+// Reads one line after the other as cells or as a JSON object, and skips blank lines.
 class RecordReader {
  public:
   struct Options {
     TextFormat format = TextFormat::automatic;
-    std::string hint;             // what a line holds, for errors
+    std::string hint;             // the contents of a line, for errors
     std::string hint_for_broken;  // for lines that are no JSON objects
     bool skip_broken = false;     // leaves these out
   };
   RecordReader(LineReader& lines, Options options);
 
-  // Goes to the next line that is not blank; false at the end of the file, where it logs how many
-  // lines were left out. Throws Error (failure) for a line that is no JSON object or longer than
-  // `lines` keeps.
+  // Goes to the next line that is not blank. Returns false at the end of the file, after logging
+  // how many lines were left out. Throws Error (failure) for a line that is no JSON object or
+  // longer than `lines` allows.
   bool next();
   bool is_json() const { return json_; }
   bool is_empty() const { return !begun_; }  // no line with text so far
@@ -58,11 +58,11 @@ class RecordReader {
   // Whether skip_broken leaves this line out.
   bool is_left_out() const { return json_ && !object_; }
 
-  // Of TSV: the cells as they are, and as valid UTF-8 (malformed sequences are counted).
+  // For TSV: the unchanged cells, and the cells as valid UTF-8 (malformed sequences are counted).
   Cells raw_cells() const { return tab_columns(line_); }
   Cells cells();
-  // Of JSON Lines. text() counts malformed sequences and throws Error (failure) where the object,
-  // or one in it, has no such field or the field is no text.
+  // For JSON Lines. text() counts malformed sequences. Throws Error (failure) if the object, or an
+  // object in it, lacks the field or the field is no text.
   const nlohmann::json& object() const { return *object_; }
   std::string text(const std::string& name) { return text(name, *object_); }
   std::string text(const std::string& name, const nlohmann::json& object);
@@ -83,13 +83,13 @@ class RecordReader {
   bool json_ = false;
 };
 
-// A text to classify or a pair of texts, one a line. A TSV may begin with a line of column names:
+// A text or a pair of texts to classify, one per line. A TSV may begin with a line of column names:
 // those of the task's own files, or "sentence", or "sentence1" and "sentence2".
 struct TextLine {
   std::string first;
   std::string second;  // of pairs
-  // False for a blank line before others, and for a line that is left out. Commands answer each
-  // with an empty line, so that input and output have equally many lines.
+  // False for a blank line before other lines, and for a line that is left out. Commands answer
+  // both with an empty line, so that input and output have the same number of lines.
   bool has_text = true;
 };
 
@@ -100,9 +100,9 @@ struct TextLineOptions {
   bool skip_broken = false;
 };
 
-// Passes on up to `chunk` lines at a time, in their order, without the blank ones at the end.
-// Throws Error (failure) naming FILE:LINE for a wrong number of columns, an object without its
-// texts, and an empty text. Adds to the reader's count what it replaced.
+// Passes on up to `chunk` lines at a time, in order, without blank lines at the end. Throws Error
+// (failure) naming FILE:LINE for a wrong number of columns, an object without its texts, and an
+// empty text. Adds its replaced sequences to the reader's count.
 void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take);
 

@@ -1,5 +1,5 @@
 // A sentence or a pair of sentences as ids, in BERT's form: [CLS] first [SEP] or [CLS] first [SEP]
-// second [SEP], cut to a length as Hugging Face's tokenizers cut ("longest first").
+// second [SEP]. They are cut to a length as Hugging Face's tokenizers do ("longest first").
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@ struct EncodedText {
   std::int64_t length() const { return static_cast<std::int64_t>(ids.size()); }
 };
 
-// How many tokens of two texts remain in `room`: the longer one gives first; where both must, each
-// has half, and the odd place goes to the longer one (to the second of equals).
+// How many tokens of two texts remain in `room`. The longer text is cut first. If both must be cut,
+// each gets half, and the longer one (the second of equals) gets the odd place.
 std::pair<std::int64_t, std::int64_t> longest_first(std::int64_t first, std::int64_t second,
                                                     std::int64_t room);
 
-// The tokenizer must have [CLS] and [SEP]; `length` is that of the result at most, at least 3;
-// `truncation` says which end of a text stays. Safe to call from several threads.
+// The tokenizer must have [CLS] and [SEP]. `length` is the largest length of the result, at least
+// 3. `truncation` says which end of a text stays. Safe to call from several threads.
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
                         const std::optional<std::string_view>& second, std::int64_t length,
                         TextTruncation truncation = TextTruncation::head);
 
-// Throws Error (usage) where the tokenizer has no [CLS] or [SEP].
+// Throws Error (usage) if the tokenizer has no [CLS] or [SEP].
 void require_sentence_tokens(const Tokenizer& tokenizer);
 
-// Several texts end to end.
+// Several texts joined without padding.
 struct TextBatch {
   std::vector<std::int64_t> ids;      // [T]
   std::vector<std::int64_t> types;    // [T] 0 or 1

@@ -61,7 +61,8 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// How well a unit's language fits the wanted one: 2 the same, 1 but for the region, 0 not.
+// How well a unit's language fits the requested one: 2 the same, 1 the same except for the region,
+// 0 no match.
 int fit(const std::string& found, const std::string& wanted) {
   if (found == wanted) return 2;
   return found.substr(0, found.find('-')) == wanted.substr(0, wanted.find('-')) ? 1 : 0;
@@ -107,8 +108,8 @@ class TmxReader {
 
   void read_file() {
     feed_.begin_file();
-    // Replaces no entity, opens no other file and keeps the parser's limits. The text is UTF-8 by
-    // now, whatever the file declares.
+    // Replaces no entity, opens no other file and keeps the parser's limits. The text is already
+    // UTF-8, whatever the file declares.
     const std::unique_ptr<xmlTextReader, decltype(&xmlFreeTextReader)> reader(
         xmlReaderForIO([](void* feed, char* out,
                           int room) { return static_cast<Feed*>(feed)->take(out, room); },
@@ -194,8 +195,8 @@ class TmxReader {
     }
   }
 
-  // The two variants that fit best, the earlier of equals. A text is never its own translation,
-  // though one of a region fits the other regions of its language, too.
+  // The two variants that fit best; the earlier of equals wins. A text is never its own
+  // translation, even if its region fits both languages.
   void end_unit() {
     const Variant* source = nullptr;
     const Variant* target = nullptr;

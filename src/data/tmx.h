@@ -8,9 +8,9 @@
 
 namespace roformer {
 
-// A language matches its code with any region, "en" and "EN-US"; a code with a region matches
-// itself first. Text inside native codes of an editor (bpt, ept, ph, it, ut) is no text of the
-// sentence. Throws Error (failure) naming file:line where the XML is damaged.
+// A language matches its code with any region ("en" and "EN-US"); a code with a region matches the
+// same region first. Text inside an editor's native codes (bpt, ept, ph, it, ut) is not part of the
+// sentence. Throws Error (failure) naming file:line if the XML is damaged.
 PairReading read_tmx(const std::filesystem::path& path, const PairLanguages& languages,
                      PairSink& sink);
 

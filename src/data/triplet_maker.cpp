@@ -82,7 +82,7 @@ struct Text {
   std::string text, topic;
 };
 
-// Divides the texts first, so that none is in two sets.
+// Divides the texts first, so that no text is in two sets.
 Sets draw(const std::vector<Text>& texts, const TripletOptions& options, std::int64_t& lonely) {
   const std::vector<std::size_t> set_of = deal(texts.size(), options);
   Sets sets;
@@ -154,7 +154,7 @@ TripletSource read_source(const TripletOptions& options) {
   return source;
 }
 
-// Writes a file for each set, with B and C swapped by the seed, and counts.
+// Writes a file for each set and counts. The seed decides where B and C are swapped.
 TripletCounts write_sets(Sets& sets, const TripletOptions& options, const fs::path& folder) {
   TripletCounts counts;
   for (std::size_t set = 0; set < kTripletSplits; ++set) {

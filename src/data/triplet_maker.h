@@ -1,7 +1,7 @@
-// Prepares triplets for matching. Published triplets are divided by their A, so that no text A is
-// in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's published part B is
-// always the closer one). Or triplets are drawn from texts with a topic: a text of the same topic
-// is closer than one of another.
+// Prepares triplets for matching from one of two inputs. Published triplets are divided by their A,
+// so that no text A is in two sets, and B and C are swapped by a fixed seed (in CAIL2019-SCM's
+// published part B is always the closer one). Texts with a topic yield drawn triplets: a text of
+// the same topic is closer than a text of another.
 #pragma once
 
 #include <array>
@@ -38,25 +38,24 @@ struct TripletCounts {
 };
 
 // Writes train.jsonl, validation.jsonl, test.jsonl and triplets.json, which describes them. Throws
-// Error naming file:line for a line that is no triplet, and where a set would be empty.
+// Error naming file:line for a line that is no triplet, and if a set would be empty.
 TripletCounts make_triplets(const TripletOptions& options);
 
 // True for a folder that make_triplets wrote.
 bool holds_triplets(const std::filesystem::path& folder);
-// Fingerprint of the inputs that the triplets of such a folder were made from, as hexadecimal()
-// writes it; every division of them has the same. Throws Error (failure) where triplets.json is
+// Fingerprint of the inputs of the triplets in such a folder, in the form of hexadecimal(). Every
+// division of the inputs has the same fingerprint. Throws Error (failure) if triplets.json is
 // damaged.
 std::string triplets_source(const std::filesystem::path& folder);
 
-// The baseline that a model has to beat: similarity of two texts by their words alone, without any
-// order. It is the cosine between TF-IDF vectors, as scikit-learn's TfidfVectorizer makes them with
-// its defaults.
+// A baseline for models: the similarity of two texts by their words, without any order. It is the
+// cosine between TF-IDF vectors with the defaults of scikit-learn's TfidfVectorizer.
 class BagOfWords {
  public:
-  // Counts in how many of the texts each piece occurs.
+  // Counts how many of the texts contain each piece.
   explicit BagOfWords(const std::vector<std::vector<TokenId>>& texts);
 
-  // In [0, 1]; 0 where a text has no piece that was counted.
+  // In [0, 1]; 0 if a text has no piece that was counted.
   double cosine(const std::vector<TokenId>& first, const std::vector<TokenId>& second) const;
 
  private:

@@ -25,7 +25,8 @@ struct Form {
   bool is_mark;
 };
 using namespace std::string_view_literals;
-// The longer mark first: UTF-32's begins as UTF-16's. Without one the first characters are "<?".
+// The longer mark comes first, since the mark of UTF-32 begins like that of UTF-16. Without a mark
+// the first characters are "<?".
 constexpr std::array kForms = {
     Form{"\xff\xfe\0\0"sv, "UTF-32LE", true}, Form{"\0\0\xfe\xff"sv, "UTF-32BE", true},
     Form{"\xff\xfe"sv, "UTF-16LE", true},     Form{"\xfe\xff"sv, "UTF-16BE", true},
@@ -34,7 +35,7 @@ constexpr std::array kForms = {
     Form{"\0<"sv, "UTF-16BE", false},
 };
 
-// The name in `<?xml ... encoding="NAME"`, in capitals; "" where there is none.
+// The name in `<?xml ... encoding="NAME"`, in capitals; "" if there is none.
 std::string declared_encoding(std::string_view begin) {
   if (!begin.starts_with("<?xml")) return "";
   begin = begin.substr(0, begin.find("?>"));
@@ -49,8 +50,8 @@ std::string declared_encoding(std::string_view begin) {
   return name;
 }
 
-// Encodings in which files are found. The system's converters know hundreds more, few of which were
-// tried with damaged or hostile files.
+// Encodings in which such files occur. The system's converters know hundreds more, few of them
+// tested with damaged or hostile files.
 bool is_known(std::string_view encoding) {
   constexpr std::array kFamilies = {"ISO-8859-"sv,  "ISO8859-"sv, "ISO_8859-"sv,
                                     "WINDOWS-12"sv, "CP12"sv,     "KOI8-"sv};
@@ -74,7 +75,7 @@ bool is_wide(std::string_view encoding) {
          encoding.starts_with("ISO-10646-UCS");
 }
 
-// Without what a block cuts off at its end.
+// The text without a character that the end of a block cuts off.
 std::string_view whole_characters(std::string_view text) {
   for (std::size_t cut = 1; cut <= 3 && cut <= text.size(); ++cut) {
     const auto byte = static_cast<unsigned char>(text[text.size() - cut]);
@@ -107,7 +108,7 @@ void XmlText::open(const std::string& encoding) {
       "convert it to UTF-8, and the declaration with it");
 }
 
-// Reads until this many bytes are held; false at the end of the file.
+// Reads until it holds this many bytes. Returns false at the end of the file.
 bool XmlText::hold(std::size_t bytes) {
   while (held_.size() < bytes) {
     const std::string_view more = stream_.read_bytes();
@@ -141,8 +142,8 @@ void XmlText::begin_file() {
   is_declared_ = true;
 }
 
-// Whether what follows the first byte beyond ASCII is UTF-8 and not the declared encoding, in which
-// hardly any text is that by chance.
+// Whether the text from the first byte beyond ASCII on is UTF-8 instead of the declared encoding.
+// Text in another encoding is hardly ever valid UTF-8 by chance.
 bool XmlText::is_utf8_after_all() {
   const auto first = std::ranges::find_if(held_, [](char c) { return (c & '\x80') != 0; });
   if (first == held_.end()) return false;
@@ -181,7 +182,7 @@ void XmlText::convert() {
   converted_ += held_.size() - in_left;
   held_.erase(0, held_.size() - in_left);
   text_.resize(text_.size() - out_left);
-  // An end inside of a character waits for more bytes.
+  // A character that is cut at the end waits for more bytes.
   const bool is_cut = problem == EINVAL && text_.empty() && !hold(held_.size() + 1);
   if (problem != EILSEQ && !is_cut) return;
   if (!text_.empty()) return;  // the next call comes here again
@@ -209,7 +210,7 @@ void AttributeCount::skip_to(const char* end) {
   matched_.clear();
 }
 
-// Words of declarations are as many as the spaces before them, at most.
+// The number of words in declarations is at most the number of spaces before them.
 void AttributeCount::count_word(char c) {
   if (c != ' ' && c != '\t' && c != '\n' && c != '\r') return;
   if (++declared_ <= kMostDeclared) return;

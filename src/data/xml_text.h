@@ -1,7 +1,7 @@
-// The UTF-8 text of an XML file in any encoding. A byte order mark decides it, then the form of the
-// first characters (UTF-16 and UTF-32 without a mark), then the declaration (`encoding="..."`);
-// what is valid UTF-8 all the same is that: programs that convert a file leave the declaration as
-// it was.
+// The UTF-8 text of an XML file in any encoding. A byte order mark decides the encoding, then the
+// form of the first characters (UTF-16 and UTF-32 without a mark), then the declaration
+// (`encoding="..."`). Valid UTF-8 overrides the declaration, since programs that convert a file
+// leave the old declaration in it.
 #pragma once
 
 #include <iconv.h>
@@ -22,10 +22,10 @@ class XmlText {
   XmlText(const XmlText&) = delete;
   XmlText& operator=(const XmlText&) = delete;
 
-  // After the stream's next_file. Throws Error (failure) for an encoding that is not known.
+  // Call it after the stream's next_file. Throws Error (failure) for an unknown encoding.
   void begin_file();
   // The next text, valid until the next call; empty at the end of the file. Throws Error (failure)
-  // for bytes that are none of the encoding's, and as CorpusStream.
+  // for bytes that are invalid in the encoding, and as CorpusStream does.
   std::string_view read();
 
  private:
@@ -46,20 +46,20 @@ class XmlText {
   bool is_utf8_after_all();
 };
 
-// Finds the XML tag with more attributes than any real one before the parser does: libxml2 compares
-// each attribute of a tag with all before it, so that 100,000 in one tag, a file of a megabyte,
-// take it minutes. Declarations of a document type can give attributes to tags, and are counted,
+// Finds an XML tag with more attributes than any real one before the parser reads it. libxml2
+// compares each attribute of a tag with all earlier ones, so a tag with 100,000 attributes (one
+// megabyte) takes minutes. Document type declarations can add attributes to tags; they are counted,
 // too.
 class AttributeCount {
  public:
   static constexpr std::int64_t kMost = 256;           // of a tag
   static constexpr std::int64_t kMostDeclared = 1024;  // words in declarations, of the whole file
 
-  // `file` is its name, in messages.
+  // `file` is the name for messages.
   explicit AttributeCount(std::string file) : file_(std::move(file)) {}
 
-  // The next bytes, of UTF-8. Throws Error (failure) naming file:line where there are more. Of what
-  // is no valid XML it sees what the parser sees before that stops.
+  // Checks the next bytes of UTF-8. Throws Error (failure) naming file:line if a tag has too many
+  // attributes. In invalid XML it finds everything that the parser reads before it stops.
   void feed(std::string_view bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Writes a zip archive, for files that someone else's server wants in one.
+// Writes a zip archive, for files that another service requires in one.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ struct ZipMember {
   std::string contents;
 };
 
-// Whole or not at all (AtomicFile). Members carry no time, so that equal contents give equal files.
-// Throws Error (failure).
+// Writes the archive completely or not at all (AtomicFile). Members have no time, so that equal
+// contents give equal files. Throws Error (failure).
 void write_zip(const std::filesystem::path& path, const std::vector<ZipMember>& members);
 
 }  // namespace roformer

@@ -1,5 +1,5 @@
-// The figures of a model that has learned nothing but frequencies, for comparison with those of a
-// study's models.
+// The figures of a model that has learned only frequencies, for comparison with those of a study's
+// models.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace roformer {
 
 inline constexpr const char* kCommonestClass = "always the commonest class";
 
-// The score of always answering the training set's commonest class, by the task's own metric (study
-// metric "score") on the validation set. Nothing for a task without classes, and where the data
+// The score of always answering the training set's most common class, by the task's own metric
+// (study metric "score") on the validation set. Empty for a task without classes, and if the data
 // cannot be read. MRPC's F1 is 81.2.
 std::optional<double> commonest_class_score(const Settings& settings);
 
@@ -23,7 +23,7 @@ std::optional<double> commonest_class_score(const Settings& settings);
 double unigram_loss(const Dataset& dataset, bool with_special);
 
 // The same for the data of a run with these settings, in the unit of the metric (validation_loss,
-// bits_per_character or bits_per_byte); nothing where they cannot be read.
+// bits_per_character or bits_per_byte). Empty if the data cannot be read.
 std::optional<double> unigram_loss(const Settings& settings, const std::string& metric);
 
 }  // namespace roformer

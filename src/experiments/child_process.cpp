@@ -50,9 +50,9 @@ std::string last_line(const std::string& output) {
 }
 
 ChildProcess::ChildProcess(const Command& command) {
-  // The parent may have ignored it, and then nobody could tell how a child ended.
+  // The parent may have ignored SIGCHLD. Then nobody could tell how a child ended.
   ::signal(SIGCHLD, SIG_DFL);
-  // Made before the fork, after which nothing may be allocated.
+  // Made before the fork. The child must not allocate memory between fork and exec.
   std::vector<std::string> words{"roformer"};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<char*> arguments;

@@ -14,14 +14,14 @@
 namespace roformer {
 
 struct ChildExit {
-  int code = 0;                        // exit code, where no signal ended it
-  int signal = 0;                      // that ended it, or 0
-  std::int64_t peak_memory_bytes = 0;  // resident, of it or of one of its own children
+  int code = 0;                        // exit code, if no signal ended it
+  int signal = 0;                      // the signal that ended it, or 0
+  std::int64_t peak_memory_bytes = 0;  // resident, the larger of the child's and its own children's
 
   bool good() const { return code == 0 && signal == 0; }
 };
 
-// The last line that is not blank, without trailing spaces; "" without one.
+// The last line that is not blank, without trailing spaces. "" if there is none.
 std::string last_line(const std::string& output);
 
 class ChildProcess {
@@ -31,17 +31,17 @@ class ChildProcess {
     std::vector<std::string> arguments;  // without the program's name
     InnerPath output;                    // for standard output and standard error; replaced
   };
-  // Throws Error (failure) when no process or file can be made. If the program cannot be started,
-  // the child exits with code 127 and says so in its output.
+  // Throws Error (failure) if no process or file can be made. If the program cannot be started, the
+  // child exits with code 127 and writes the reason to its output.
   explicit ChildProcess(const Command& command);
-  // A child that still runs is asked to stop and waited for.
+  // Asks a child that still runs to stop, and waits for it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // How it ended; nothing while it runs. Does not wait.
+  // How the child ended; empty while it runs. Does not wait.
   std::optional<ChildExit> poll();
-  // Sends a signal to it and to all processes of its group.
+  // Sends a signal to the child and to all processes of its group.
   void send(int signal) const;
 
  private:

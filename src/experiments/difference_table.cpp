@@ -38,7 +38,7 @@ struct Comparison {
   bool shown = true;
 };
 
-// Nothing where the rows share fewer than two seeds, or have different questions.
+// Empty if the rows share fewer than two seeds or have different questions.
 std::optional<Comparison> compare(const StudySettings& study, const StudyRow& row,
                                   const StudyRow& other, const std::string& figure) {
   if (is_of_question(figure) && question_of(study, row) != question_of(study, other)) {
@@ -59,7 +59,7 @@ std::optional<Comparison> compare(const StudySettings& study, const StudyRow& ro
                     .result = compare_paired(first, second)};
 }
 
-// Every pair of the rows; only pairs with the best row are shown.
+// Compares every pair of the rows. Only pairs with the best row are shown.
 void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& rows,
                const Column& metric, std::vector<Comparison>& comparisons) {
   // A row of one seed cannot be compared.
@@ -83,7 +83,7 @@ void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& r
   }
 }
 
-// Corrects for all comparisons together. Those without variance have no test.
+// Corrects for all comparisons together. Comparisons without variance have no test.
 void correct(std::vector<Comparison>& comparisons) {
   std::vector<double> p_values;
   for (const Comparison& comparison : comparisons) {
@@ -108,7 +108,8 @@ std::vector<Comparison> comparisons_of(const StudySettings& study,
       }
     }
   } else if (metric.best != Column::Best::none || !study.spread.empty()) {
-    // A score whose meaning depends on the task has no better end in general, but within a task.
+    // Such a score has no better end in general, because its meaning depends on the task. Within
+    // one task it has.
     std::map<std::string, std::vector<const StudyRow*>> groups;
     for (const StudyRow& row : rows) {
       std::string group = study.spread.empty() ? "" : row.labels[label_index(study, study.spread)];
@@ -125,7 +126,7 @@ Column compared_metric(const StudySettings& study) {
   return metric_column(median_of(study.metric).value_or(study.metric));
 }
 
-// The metric's format, with more digits where a difference would be all zeros.
+// The metric's format, with more digits if a difference would be all zeros.
 NumberFormat difference_format(const Column& metric, const std::vector<Comparison>& comparisons) {
   constexpr int kMost = 6;
   NumberFormat format = metric.format;
@@ -156,7 +157,7 @@ const RunResult* same_seed(const StudySettings& study, const StudyRow& row, cons
   return nullptr;
 }
 
-// Losses pair only on the same targets, which depend on vocabulary, masks and text.
+// Losses form pairs only on the same targets, which depend on vocabulary, masks and text.
 bool of_same_targets(const LanguageEvaluation& first, const LanguageEvaluation& second) {
   return first.loss_sums_by_row.size() > 1 && first.targets_by_row == second.targets_by_row &&
          first.targets_fingerprint != 0 && first.targets_fingerprint == second.targets_fingerprint;

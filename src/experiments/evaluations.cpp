@@ -29,16 +29,16 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// --- What both kinds of evaluation share ---
+// --- The common part of both kinds of evaluation ---
 
-// The checkpoint of the validation that the run's figures come from, so that both describe the same
-// weights; the other one where that is not kept.
+// The checkpoint of the validation whose figures the run shows, so that both describe the same
+// weights. The other checkpoint if that one was not kept.
 struct EvaluatedWeights {
   std::string which;  // "last" or "best", for --checkpoint
   std::string state;  // tells its checkpoint from another's, as text
 };
 
-// One child process and the file that it leaves.
+// One child process and the file that it writes.
 struct Evaluation {
   std::size_t row = 0, cell = 0;  // in the result
   std::string run;                // "rope-seed1"
@@ -57,7 +57,7 @@ bool keeps_step(const fs::path& run, std::int64_t step) {
   }
 }
 
-// Throws Error where the run, which is finished, has no checkpoint.
+// Throws Error if the finished run has no checkpoint.
 EvaluatedWeights weights_of(const StudyRun& run) {
   const fs::path folder = run_folder(run);
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
@@ -99,7 +99,7 @@ Evaluation make_evaluation(const StudySettings& study, const StudyRun& run,
   return evaluation;
 }
 
-// read(evaluation) returns its result, or nothing where it is missing or damaged.
+// read(evaluation) returns its result. Empty if the result is missing or damaged.
 template <typename Read>
 StoredWork work_of(const Evaluation& evaluation, const char* log, const std::string& program,
                    const Read& read) {
@@ -117,8 +117,8 @@ struct MadeEvaluations {
   int signal = 0;  // that stopped them; then nothing was taken
 };
 
-// Makes what is missing, then calls take(evaluation, result, problem) for each: the result, or why
-// there is none.
+// Makes the missing evaluations, then calls take(evaluation, result, problem) for each with the
+// result, or with the reason why there is none.
 template <typename Read, typename Take>
 MadeEvaluations make_evaluations(const StudySettings& study,
                                  const std::vector<Evaluation>& evaluations,
@@ -162,7 +162,7 @@ std::vector<Override> overrides_at(const StudyVariant& variant, const Settings& 
   return result;
 }
 
-// A trained model's settings as it would be evaluated.
+// The settings of a trained model with the options of its evaluation.
 Settings changed_settings(const Settings& trained, const std::vector<Override>& overrides) {
   std::vector<Override> all;
   for (const Key& key : schema()) {
@@ -175,7 +175,7 @@ Settings changed_settings(const Settings& trained, const std::vector<Override>& 
   return default_settings(all);
 }
 
-// Why a trained model cannot be evaluated with these options; "" where it can.
+// Why a trained model cannot be evaluated with these options; "" if it can.
 std::string length_refusal(const Settings& trained, const std::vector<Override>& overrides,
                            std::int64_t length) {
   try {
@@ -320,7 +320,7 @@ Evaluation decoding_of(const StudySettings& study, const RunResult& result, std:
   const StudyRun& run = run_named(study, result.name);
   std::vector<std::string> flags{"--split", study.evaluations.split, "--decoding.sentences",
                                  std::to_string(study.evaluations.sentences)};
-  // As the study says today, whatever the run was trained with.
+  // Uses today's settings of the study, whatever the run was trained with.
   for (const Key& key : schema()) {
     const std::string name(key.name);
     if (!name.starts_with("decoding.") || name == "decoding.sentences") continue;
@@ -355,7 +355,7 @@ StudyTranslations empty_translations(const StudySettings& study) {
   return result;
 }
 
-// Why a row has nothing to compare; "" where it has.
+// Why a row has nothing to compare; "" if it has.
 std::string translation_refusal(const StudySettings& study, const StudyRow& row) {
   if (!row.finished()) return row.reasons();
   const StudyRun& first = study.runs.front();
@@ -380,7 +380,8 @@ void require_variants(const StudySettings& study) {
         changed_settings(run.settings,
                          overrides_at(variant, run.settings, run.settings.data.length));
         fits = true;
-      } catch (const Error& error) {  // what only some schemes refuse is a cell of the table
+        // An option that only some schemes refuse becomes a cell of the table.
+      } catch (const Error& error) {
         refused = error;
       }
     }
@@ -451,7 +452,7 @@ TranslationOutcome translate_sets(const StudySettings& study, const std::vector<
       result.rows.back().reason = error.what();
     }
   }
-  // The lines of a decoding; nothing where it is not done or not complete.
+  // The lines of a decoding. Empty if it is missing or incomplete.
   const auto read = [sentences = result.sources.size()](
                         const Evaluation& decoding) -> std::optional<std::vector<std::string>> {
     std::error_code error;

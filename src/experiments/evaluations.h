@@ -22,27 +22,27 @@ struct StudyEvaluationOptions {
 
 // --- Lengths ---
 
-// Throws Error (usage) for a variant that no run of the study can be evaluated as, whatever the
-// length, as for a misspelt value: before anything is trained.
+// Throws Error (usage) before any training for a variant that no run of the study can be evaluated
+// as at any length, for example because of a misspelt value.
 void require_variants(const StudySettings& study);
 
 // The number of evaluations of a run, if none is refused.
 std::size_t expected_evaluations(const StudySettings& study, const StudyRun& run);
 
-// The missing evaluations of one finished run; none where it has no checkpoint. `study` and
-// `program` outlive the jobs.
+// The missing evaluations of one finished run; none if it has no checkpoint. `study` and `program`
+// outlive the jobs.
 std::vector<Job> evaluation_jobs(const StudySettings& study, const StudyRun& run,
                                  const std::string& program);
 
 struct LengthOutcome {
   std::vector<LengthRow> rows;  // as trained, then variant by variant
   std::size_t failed = 0;       // evaluations
-  int signal = 0;               // that stopped them; then there are no rows
+  int signal = 0;               // the signal that stopped them; then there are no rows
 };
 
-// Refused evaluations (a table without so many positions, options that contradict each other) and
-// those without a checkpoint are known before anything runs and become cells with the reason. A
-// damaged evaluation is made again.
+// Refused evaluations (a table with too few positions, contradictory options) and those without a
+// checkpoint are known before anything runs. They become cells with the reason. A damaged
+// evaluation is made again.
 LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<StudyRow>& rows,
                                const StudyEvaluationOptions& options);
 
@@ -51,10 +51,10 @@ LengthOutcome evaluate_lengths(const StudySettings& study, const std::vector<Stu
 struct TranslationOutcome {
   StudyTranslations translations;
   std::size_t failed = 0;  // decodings
-  int signal = 0;          // that stopped them
+  int signal = 0;          // the signal that stopped them
 };
 
-// Throws Error (failure) where the data of the first run cannot be read.
+// Throws Error (failure) if the data of the first run cannot be read.
 TranslationOutcome translate_sets(const StudySettings& study, const std::vector<StudyRow>& rows,
                                   const StudyEvaluationOptions& options);
 

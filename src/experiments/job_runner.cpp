@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 constexpr auto kProgressInterval = std::chrono::seconds(1);
-// Between looks at a job of others, which are slow if those are on other machines.
+// The time between checks of other processes' jobs. Checks are slow if those run on other machines.
 constexpr auto kFirstLook = std::chrono::milliseconds(500),
                kLastLook = std::chrono::milliseconds(16'000);
 
@@ -84,7 +84,7 @@ class JobRunner {
     while (true) {
       pass_on_signal();
       ask_again();
-      // Claims take time, so look for a signal before each.
+      // Claims take time, so this looks for a signal before each.
       while (StopSignals::received() == 0 && std::ssize(running_) < options_.parallel) {
         if (!following_.empty()) {
           start(following_.front(), std::nullopt);
@@ -120,7 +120,7 @@ class JobRunner {
     ChildProcess process;
   };
 
-  // Another process does it.
+  // Another process does the job.
   struct Held {
     Job job;
     std::optional<std::size_t> index;
@@ -260,7 +260,7 @@ class JobRunner {
     line_.show(runs);
   }
 
-  // Extrapolates from this session's work: the jobs of a study are of about the same size.
+  // Extrapolates from the work of this command: the jobs of a study have about the same size.
   std::string time_left() const {
     double done = 0;
     double left = 0;

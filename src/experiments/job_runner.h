@@ -1,5 +1,5 @@
-// The jobs of a study: child processes, a few at a time, with one line of progress over all of
-// them. A job may train, evaluate or translate; the runner does not know which.
+// The jobs of a study: child processes, a few at a time, with one line of progress for all. A job
+// may train, evaluate or translate; the runner does not know which.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct JobProgress {
   std::string text;  // "step 120  loss 5.43"; may be empty
 };
 
-// The result of claiming a job that other processes may do, too.
+// The result of claiming a job that other processes may also do.
 struct Claim {
   std::shared_ptr<void> held;  // excludes others while it lives; null: the claim failed
   std::string holder;          // if it failed: who has the job, in words; "": the job is done
@@ -29,12 +29,13 @@ struct Claim {
 
 struct Job {
   std::string name;      // for people
-  std::string key = {};  // unique, where other jobs may have the same name; empty: the name
+  std::string key = {};  // unique if other jobs may have the same name; empty: the name
   ChildProcess::Command command;
   std::function<JobProgress()> progress;  // called once a second while it runs
-  // Called when its turn comes, if other processes may do the same job; may change the command.
+  // Called when the job's turn comes, if other processes may do the same job. May change the
+  // command.
   std::function<Claim(ChildProcess::Command&)> claim = {};
-  // Called after success: further jobs, which precede all waiting jobs. Throws nothing.
+  // Called after success. Returns further jobs, which run before all waiting jobs. Throws nothing.
   std::function<std::vector<Job>()> then = {};
   std::size_t followers = 0;  // the expected number of further jobs, for "3 of 18"
 };
@@ -65,19 +66,19 @@ struct JobOutcomes {
   int signal = 0;                               // the first of StopSignals that came, or 0
 };
 
-// The first of the StopSignals is passed on to the children, which save and exit, and no further
-// job starts. A second SIGINT or SIGTERM ends this process and its children at once. A job that
-// cannot be claimed or started has failed.
+// Passes the first signal of StopSignals on to the children, which save and exit, and starts no
+// further job. A second SIGINT or SIGTERM ends this process and its children at once. A job that
+// cannot be claimed or started counts as failed.
 JobOutcomes run_jobs(const std::vector<Job>& jobs, const JobOptions& options);
 
-// Work whose result is a file: evaluations and translations. Existing results are kept, and several
+// Work whose result is a file: evaluations and translations. Keeps existing results. Several
 // processes that share a folder make each result once.
 struct StoredWork {
   Job job;                         // with a unique key
   std::function<bool()> is_there;  // whether the complete result exists
 };
 
-// The job, which another process may do instead. Whoever does it holds CLAIMS/KEY.
+// The job, which another process may do instead. The process that does it holds CLAIMS/KEY.
 Job shared_job(const StoredWork& work, const InnerPath& claims);
 
 using Failures = std::map<std::string, std::string>;  // how jobs failed, by their keys
@@ -92,7 +93,7 @@ struct StoredWorkOptions {
   Failures failures = {};  // of this command; such jobs are not tried again
 };
 
-// Makes what is missing, and waits for what other processes make.
+// Makes the missing results, and waits for those that other processes make.
 StoredWorkOutcome make_missing(const std::vector<StoredWork>& work, const InnerPath& claims,
                                const StoredWorkOptions& options);
 

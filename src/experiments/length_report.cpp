@@ -72,7 +72,7 @@ void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& 
 
 Table length_table(const std::vector<LengthRow>& rows,
                    std::optional<std::int64_t> training_length) {
-  // Losses of several vocabularies cannot be compared, so none of them is the lowest.
+  // Losses of different vocabularies cannot be compared, so none of them is marked as lowest.
   std::set<std::string> vocabularies;
   for (const LengthRow& row : rows) vocabularies.insert(row.vocabulary);
   vocabularies.erase("");
@@ -161,7 +161,7 @@ std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
                   .series = std::move(over_lengths),
                   .references = trained});
     for (const LengthCell& cell : rows.front().cells) {
-      // Labels of lengths that are near each other would overlap.
+      // Labels of neighbouring lengths would overlap.
       const auto length = static_cast<double>(cell.length);
       std::vector<double>& ticks = by_length.x.ticks;
       if (ticks.empty() || length >= 1.3 * ticks.back()) ticks.push_back(length);

@@ -17,7 +17,8 @@
 
 namespace roformer {
 
-// A model at one length: the figures of its finished runs (seeds), or why there are none.
+// A model at one length: the figures of its finished runs (seeds), or the reason why there are
+// none.
 struct LengthCell {
   std::int64_t length = 0;
   std::map<std::string, LanguageEvaluation> runs;  // by name
@@ -34,23 +35,23 @@ struct LengthRow {
   std::vector<LengthCell> cells = {};
 };
 
-// In a study whose lengths are of the test set, the losses become figures of the runs
+// In a study whose lengths are those of the test set, the losses become figures of the runs
 // (test_loss_at), each with its "_standard_error".
 void add_test_figures(const StudySettings& study, const std::vector<LengthRow>& lengths,
                       std::vector<StudyRow>& rows);
 
-// A row for each model or variant, a column for each length. A length is shown with its multiple of
-// the training's where that is the same for all: "256 (2x)".
+// A row for each model or variant, a column for each length. If all rows have the same training
+// length, a length shows its multiple of it: "256 (2x)".
 Table length_table(const std::vector<LengthRow>& rows, std::optional<std::int64_t> training_length);
 
-// Which checkpoints were evaluated.
+// The text that says which checkpoints were evaluated.
 std::string weights_sentence(const std::vector<LengthRow>& rows);
 
-// The cells without figures, and why.
+// The cells without figures, with the reasons.
 Table missing_lengths(const std::vector<LengthRow>& rows);
 
-// Pairs of charts: loss against length, and loss at each position of the longest evaluated text.
-// One pair for the models as trained, then one for each scheme with variants.
+// Pairs of charts: loss by length, and loss at each position of the longest evaluated text. One
+// pair for the models as trained, then one for each scheme with variants.
 std::vector<LineChart> length_charts(const std::vector<LengthRow>& rows,
                                      std::optional<std::int64_t> training_length);
 

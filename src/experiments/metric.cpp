@@ -13,11 +13,11 @@ namespace {
 using Best = Column::Best;
 using Style = NumberFormat::Style;
 
-// Of every run, whatever its task.
+// Figures of every run, whatever its task.
 const std::vector<Column>& run_metrics() {
   static const std::vector<Column> metrics{
       {.title = "parameters", .key = "parameters", .format = {Style::count, 0}},
-      // Of different tasks, so that none of a column is the best.
+      // Scores of different tasks, so no cell of the column is the best.
       {.title = "score", .key = "score", .unit = "x100", .format = {Style::percent, 1}},
       {.title = "collapsed runs", .key = "collapsed", .format = {Style::count, 0}},
       {.title = "train", .key = "training_examples", .format = {Style::count, 0}},

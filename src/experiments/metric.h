@@ -1,4 +1,4 @@
-// How a figure of a run is shown: title, unit, digits, and which end of it is the better one.
+// How to show a figure of a run: title, unit, digits, and whether a low or a high value is better.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 namespace roformer {
 
 // "validation_loss" -> column "validation loss", three digits, the lowest in bold. The median of a
-// figure and the same figure of MNLI's second set are shown as the figure is. A name that is not
-// known here is shown with its underscores as blanks; the lowest of a loss is the best, else the
-// greatest.
+// figure and the same figure of MNLI's second set look like the figure. An unknown name is shown
+// with spaces for underscores; the lowest is best for a loss, else the highest.
 Column metric_column(const std::string& name);
 
 }  // namespace roformer

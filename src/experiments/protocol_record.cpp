@@ -27,7 +27,7 @@ TaskKind task_of(const std::string& word, const std::string& file) {
   return task->task;
 }
 
-// All but its values.
+// Reads the result of a run without its values.
 RunResult read_result(const json& run, const json& makings) {
   RunResult figures{.name = run.at("name").get<std::string>()};
   const auto state = run.at("state").get<std::string>();
@@ -146,7 +146,7 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
 
 namespace {
 
-// "" where the record's rows are made as the study's.
+// Why the record's rows do not fit the study; "" if they fit.
 std::string reason_against(const ProtocolRecord& record, const StudySettings& study) {
   if (record.study.version != study.version) {
     return fmt::format("protocol version {}, here {}", record.study.version, study.version);
@@ -154,8 +154,8 @@ std::string reason_against(const ProtocolRecord& record, const StudySettings& st
   return key_differences(record.recipe, recipe_of(study));
 }
 
-// The differences in the scheme's options, which the record has for the rows of its table. A trial
-// belongs to the row with its values.
+// The differences between the scheme's options and those that the record has for the rows of its
+// table. A trial belongs to the row with its values.
 std::string option_differences(const ProtocolRecord& record, const StudySettings& study,
                                const StudyRun& trial) {
   const std::size_t told = study.tuning->per.size();

@@ -1,6 +1,6 @@
-// The further contents of a protocol's record (study.version), by which rows of several records are
-// put in one table or refused with a reason: the recipe that all rows share, and each run's scheme
-// with the options that are not at their defaults.
+// Additional contents of a protocol's record (study.version): the recipe that all rows share, and
+// each run's scheme with the options that are not at their defaults. They decide whether rows of
+// several records fit in one table, or why not.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ nlohmann::ordered_json protocol_json(const StudySettings& study);
 // Further fields of a run.
 nlohmann::ordered_json protocol_run_json(const StudyRun& run);
 
-// A record that was read again, as far as tables and charts need a study.
+// A record that was read again, with the parts of a study that tables and charts need.
 struct ProtocolRecord {
   struct Run {
     RunResult result;   // its record is the making: program, machine and data
@@ -39,19 +39,18 @@ struct ProtocolRecord {
   std::vector<RunResult> trials;  // of its tuning; only their names tell their values
 };
 
-// `document` is a result of read_record. Throws Error (failure) where it is no record of a
-// protocol.
+// `document` is a result of read_record. Throws Error (failure) if it is no record of a protocol.
 ProtocolRecord read_protocol_record(const nlohmann::json& document,
                                     const std::filesystem::path& file);
 bool is_protocol_record(const nlohmann::json& document);
 
-// Trials of a study's tuning that a record of its protocol has (tune.record), by their names: a
-// seed that is added to a published row uses the choice that was made for it.
+// Trials of a study's tuning that a record of its protocol has (tune.record), by their names. A new
+// seed of a published row then uses the choice that was made for the row.
 using RecordedTrials = std::map<std::string, RunResult>;
 
-// The trials that finished or diverged and have the study's version, recipe, data and options of
-// the scheme. Empty without tune.record; logs the reason for trials that are not taken. Throws
-// Error (failure) for a file that is no record of a protocol.
+// The trials that finished or diverged and have the study's version, recipe, data and scheme
+// options. Empty without tune.record. Logs why other trials are not used. Throws Error (failure)
+// for a file that is no record of a protocol.
 RecordedTrials recorded_trials(const StudySettings& study);
 
 }  // namespace roformer

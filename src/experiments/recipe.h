@@ -1,5 +1,5 @@
 // The keys that decide a protocol's results: the recipe that all rows share, and the options of
-// each row's scheme. Figures are compared where both agree.
+// each row's scheme. Figures are comparable only if both agree.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ KeyTexts recipe_of(const StudySettings& study);
 // The options of the settings' scheme, or of its parts, that are not at their defaults.
 KeyTexts options_of(const Settings& settings);
 
-// The differing keys in words for people; "" for none. A key that one side lacks, because its
-// program was older, has its default there.
+// The differing keys in words; "" if there are none. If one side lacks a key because its program
+// was older, the key has its default there.
 std::string key_differences(const KeyTexts& own, const KeyTexts& wanted);
 // The same for the data (run_result.h).
 std::string data_differences_text(const nlohmann::json& own, const nlohmann::json& wanted);

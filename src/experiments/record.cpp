@@ -29,7 +29,8 @@ using nlohmann::ordered_json;
 constexpr const char* kFormat = "roformer study record";
 constexpr int kVersion = 1;
 
-// From the root of the repository that holds the file; the bare name where none does.
+// The path from the root of the repository that holds the file. Only the name if no repository
+// does.
 std::string path_in_repository(const fs::path& file) {
   std::error_code error;
   const fs::path whole = fs::weakly_canonical(fs::absolute(file));
@@ -49,7 +50,8 @@ ordered_json record_heading(const fs::path& file, const Origin& origin) {
           {"program", {{"version", origin.version}, {"commit", origin.commit}}}};
 }
 
-// Of a run's record what its figures depend on; the name and the folders of the machine do not.
+// The part of a run's record on which its figures depend, without the name and the machine's
+// folders.
 ordered_json making_of(const json& record) {
   ordered_json making = ordered_json::object();
   for (const char* fact : {"version", "commit", "libtorch", "precision", "device", "processes"}) {
@@ -68,14 +70,14 @@ ordered_json making_of(const json& record) {
   return making;
 }
 
-// Every different making once, and run by run which one, the seed and every figure.
+// Every different making once, and for each run its making, seed and figures.
 void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ordered_json& record) {
   ordered_json makings = ordered_json::array();
   ordered_json runs = ordered_json::array();
   for (const StudyRow& row : rows) {
     for (const RunResult& result : row.runs) {
       ordered_json run = {{"name", result.name}, {"state", state_word(result.state)}};
-      // Other reasons name files of the machine.
+      // Other reasons contain file names of the machine.
       if (result.state == RunResult::State::diverged) run["remark"] = result.remark;
       const auto settings =
           std::find_if(study.runs.begin(), study.runs.end(),
@@ -113,7 +115,7 @@ ordered_json tables_of(const StudySettings& study, const StudyResults& results) 
   return tables;
 }
 
-// What a record has a list of: the list and one of it.
+// A kind of list in a record: the names of the list and of one entry.
 struct Kind {
   const char* several;
   const char* one;

@@ -41,14 +41,14 @@ class Merger {
   }
 
   // Adds the record's finished runs, or the others. Finished runs of all records come first,
-  // because one record may have finished what another has not.
+  // because one record may have finished a run that another has not.
   void add(const ProtocolRecord& record, bool finished) {
     for (const Run& run : record.runs) {
       if (run.result.finished() != finished) continue;
       const Place place = place_of(record, run);
       std::string reason = reason_against(record, run, place);
       if (!finished && taken_.contains(place.name)) {
-        // A later attempt succeeded. A divergence is a result all the same.
+        // A later attempt succeeded. A divergence also counts as a result.
         if (run.result.state != RunResult::State::diverged) continue;
         reason = "diverged: " + run.result.remark + "; another record has it finished";
       }
@@ -66,7 +66,7 @@ class Merger {
   }
 
  private:
-  // Where a run belongs in the table.
+  // The place of a run in the table.
   struct Place {
     std::vector<std::string> values;  // marked with the run's machine where that is another one
     std::string row;                  // as StudyRow::title()
@@ -95,7 +95,7 @@ class Merger {
     return place;
   }
 
-  // Why the run does not belong in the table; "" where it does.
+  // Why the run does not belong in the table; "" if it does.
   std::string reason_against(const ProtocolRecord& record, const Run& run,
                              const Place& place) const {
     std::vector<std::string> reasons;
@@ -103,7 +103,7 @@ class Merger {
       reasons.push_back(
           fmt::format("protocol version {}, here {}", record.study.version, first_.study.version));
     }
-    // A run that could not be begun has no data either.
+    // A run that could not begin has no data either.
     if (base_ && (run.result.finished() || run.result.record.is_object())) {
       reasons.push_back(data_differences_text(recorded_data(run.result.record),
                                               recorded_data(base_->result.record)));

@@ -1,7 +1,7 @@
 // Several records of studies, read without the studies' files or runs: rows of one protocol in one
-// table, and a static page of all records. Rows are comparable where their records name the same
-// version, data and recipe and, for one row, the same options of its scheme; other runs are listed
-// with the reason. A row that another machine made is marked with it.
+// table, and a static page of all records. Rows are comparable if their records name the same
+// version, data and recipe and, within one row, the same scheme options. Other runs are listed with
+// the reason. A row from another machine is marked with it.
 #pragma once
 
 #include <filesystem>
@@ -34,16 +34,16 @@ struct MergedTable {
   std::vector<ApartRun> apart;
 };
 
-// One table for each protocol, in the order of the records. The first run of the first record fixes
-// the table's version, data, recipe and machine.
+// One table for each protocol, in the order of the records. The first run of the first record
+// decides the table's version, data, recipe and machine.
 std::vector<MergedTable> merge_records(const std::vector<ProtocolRecord>& records);
 
 // The runs that are not comparable: run, record, reason.
 Table apart_table(const MergedTable& merged);
 
-// One static HTML page: each protocol's rows in one table with the charts of every length, the runs
+// One static HTML page with each protocol's rows in one table and charts of every length, the runs
 // that are not comparable, other studies with their own tables and charts, and the origin of all.
-// Throws Error (failure) for what is no record.
+// Throws Error (failure) for a file that is no record.
 std::string records_page(const std::vector<std::filesystem::path>& records, const Origin& origin);
 
 struct TitledTable {
@@ -51,7 +51,8 @@ struct TitledTable {
   std::string title;  // "leaderboard version 1, a masked language model: differences"
   Table table;
 };
-// The same rows as tables: for each protocol the results, the differences, the runs apart.
+// The same rows as tables. Each protocol has its results, its differences, and its runs that are
+// not comparable.
 std::vector<TitledTable> merged_tables(const std::vector<std::filesystem::path>& records,
                                        TableUse use = TableUse::document);
 

@@ -1,5 +1,5 @@
 // The result of one run of a study, whatever its task: figures, curves and, from its run.json, the
-// machine and the data. Runs are compared, kept and merged only where their data agree.
+// machine and the data. Runs are compared, kept and merged only if their data agree.
 #pragma once
 
 #include <map>
@@ -35,25 +35,25 @@ struct RunResult {
   nlohmann::json record;                                  // the run's run.json; null: none
 
   bool finished() const { return state == State::finished; }
-  // A figure of a finished run; nothing where the run is not finished or lacks it.
+  // A figure of a finished run. Empty if the run is not finished or lacks the figure.
   std::optional<double> figure(const std::string& metric) const;
 };
 
-// The value at a JSON pointer of a run.json as text, "" where it has none.
+// The value at a JSON pointer of a run.json as text; "" if there is none.
 std::string recorded_text(const nlohmann::json& record, const std::string& pointer);
 
-// The machine on which the run's times were measured: "AMD EPYC, 2 cores, threads 1", with a GPU or
-// several processes where they were used. "" where the record does not say.
+// The machine on which the run's times were measured: "AMD EPYC, 2 cores, threads 1", with the GPU
+// or the number of processes if they were used. "" if the record does not say.
 std::string machine_of(const RunResult& run);
-// Older records name no model of the processor; such a text equals one that adds a model. The texts
-// hold processor_name().
+// Older records do not name the processor's model. Such a text counts as equal to one that adds a
+// model. The texts hold processor_name().
 bool same_machine(const RunResult& a, const RunResult& b);
 bool same_processor(const std::string& one, const std::string& other);
 
 // "finished", "not finished", "failed", "diverged", "cannot be run".
 std::string state_word(RunResult::State state);
 
-// The "data" of a run.json; null where it has none.
+// The "data" of a run.json; null if there is none.
 nlohmann::json recorded_data(const nlohmann::json& record);
 
 struct DataDifference {
@@ -61,13 +61,14 @@ struct DataDifference {
   std::string one, other;  // as messages show it
 };
 
-// Null stands for unknown data. A fact that only one side has is no difference, since programs of
-// other versions wrote other facts; a missing list counts as an empty one.
+// Null means unknown data. A fact that only one side has is no difference, since programs of other
+// versions wrote other facts. A missing list counts as an empty one.
 std::vector<DataDifference> data_differences(const nlohmann::json& one,
                                              const nlohmann::json& other);
 
-// The facts of the settings' data as they are on disk now (tasks/data_record.h), and of the model
-// that the training starts from. Null where they cannot be read: a training may outlive its data.
+// The facts about the settings' data as they are on disk now (tasks/data_record.h), and about the
+// model from which the training starts. Null if they cannot be read: the data of a training may be
+// gone.
 nlohmann::json data_today(const Settings& settings);
 
 }  // namespace roformer

@@ -1,11 +1,12 @@
-// Tables and charts as JSON, written and read by one description of each struct:
+// Tables and charts as JSON, written and read through one description of each struct:
 //
-//   template <class Stored, class Value>
-//   void describe(Stored& stored, Value& axis) {
-//     stored.field("title", axis.title);
-//   }
+//     template <class Stored, class Value>
+//     void describe(Stored& stored, Value& axis) {
+//       stored.field("title", axis.title);
+//     }
 //
-// StoredWriter makes the object, StoredReader refuses what StoredWriter did not write.
+// StoredWriter makes the object, and StoredReader refuses everything that StoredWriter did not
+// write.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ std::vector<ReferenceLine> reference_lines(const StudySettings& study,
   return lines;
 }
 
-// Reads each data set once: many rows are of one task.
+// Reads each data set once, since many rows share a task.
 void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows) {
   std::map<std::string, std::optional<double>> scores;
   for (StudyRow& row : rows) {
@@ -111,7 +111,8 @@ void add_commonest_class(const StudySettings& study, std::vector<StudyRow>& rows
 constexpr std::array kNames = {"claims", "configs",     "evaluations", "logs",
                                "tuning", "report.html", "table.md"};
 
-// A run that is replaced would take the study with it, and other files belong to somebody else.
+// Checks that the folder is no run and holds no other files. Replacing a run would remove the study
+// with it, and other files belong to somebody else.
 void require_own_folder(const fs::path& folder) {
   constexpr const char* kHint = "--run NAME for another folder";
   if (is_run(folder)) throw_usage(folder.string(), "holds a run, no study", kHint);
@@ -125,8 +126,8 @@ void require_own_folder(const fs::path& folder) {
   if (!empty) throw_usage(folder.string(), "is neither empty nor a study's", kHint);
 }
 
-// Before anything runs: all that a study writes in its folder must be plain files and folders. The
-// programs that it starts get these names as arguments, and would follow a link as a user's own.
+// Runs before anything else: the entries that a study writes in its folder must be plain files and
+// folders. The programs that the study starts get these names as arguments and would follow a link.
 void require_plain_names(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -201,7 +202,7 @@ struct FolderLocks {
   }
 };
 
-// The phases of a study, in order. Each returns whether the next one follows; if not, the outcome
+// The phases of a study, in order. Each returns whether the next phase follows; if not, the outcome
 // says why.
 class StudyPhases {
  public:

@@ -23,35 +23,35 @@ struct StudyOptions {
   StudyShard shard = {};      // which runs are this process's
   StudyOrder order = StudyOrder::metric;
   Origin origin;
-  // Started as `PROGRAM train CONFIG [--resume|--overwrite]` and `PROGRAM evaluate RUN ..`; by
-  // default this very program, even if its file has been replaced meanwhile.
+  // The program that is started as `PROGRAM train CONFIG [--resume|--overwrite]` and `PROGRAM
+  // evaluate RUN ..`. The default is this program, even if its file has been replaced since.
   std::string program = startable_program();
 };
 
 struct StudyOutcome : StudyResults {
-  StudySettings study;            // as it was run, with the choices of its tuning
+  StudySettings study;            // the study as it ran, with the choices of its tuning
   std::filesystem::path report;   // runs/STUDY/report.html
   std::size_t failed = 0;         // runs
   std::size_t failed_trials = 0;  // of the tuning
   std::size_t failed_evaluations = 0;
-  // There are no rows and no report in these cases: a signal stopped the study; a shard found runs,
-  // or trials of the tuning, that other shards must finish; another shard draws the table.
+  // There are no rows and no report if a signal stopped the study, if a shard found runs or tuning
+  // trials that other shards must finish, or if another shard draws the table.
   int signal = 0;
   std::size_t waiting = 0;
   bool waits_for_tuning = false;
   bool drawn_elsewhere = false;
 };
 
-// With the choices of its tuning where all trials have ended; else unchanged.
+// The study with the choices of its tuning if all trials have ended; else unchanged.
 StudySettings as_chosen(const StudySettings& given);
 
 // Each run with its state, as `run_study` would find it.
 Table study_plan(const StudySettings& given);
 
-// Throws Error: usage, before anything is run, if runs were made with other settings and
-// `overwrite` is not given; failure if the folder cannot be written or another study holds it.
-// Shards share the folder: each run is claimed before it is started, other shards leave it alone,
-// and a whole study waits for it.
+// Throws Error: usage, before anything runs, if runs were made with other settings and `overwrite`
+// is not given; failure if the folder cannot be written or another study holds it. Shards share the
+// folder: a shard claims each run before it starts it, other shards skip the run, and a whole study
+// waits for it.
 StudyOutcome run_study(const StudySettings& study, const StudyOptions& options);
 
 }  // namespace roformer

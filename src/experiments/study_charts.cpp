@@ -20,7 +20,7 @@ constexpr std::size_t kMostLines = 8;  // as many as there are colours
 constexpr double kNormal = 1.96;       // standard errors to either side of a 95 % interval
 constexpr std::size_t kMostSeeds = 2;  // that have no interval worth drawing
 
-// Followed by "(1 of 3)" where not all runs have the figure.
+// "(1 of 3)" follows if some runs lack the figure.
 std::string shared_title(const StudyRow& row, const std::string& metric) {
   const std::string share = row.share(metric);
   return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
@@ -37,8 +37,8 @@ std::string family_of(const StudySettings& study, const StudyRow& row) {
   return run == nullptr ? "" : family_of(run->settings.position.scheme);
 }
 
-// The mean over a row's finished runs at the steps where all of them have a point, with a band of
-// one deviation to either side for several runs.
+// The mean over a row's finished runs at the steps where all of them have a point. Several runs
+// also give a band of one deviation to either side.
 Series row_series(const StudyRow& row, const std::string& metric) {
   std::map<double, std::vector<double>> points;
   std::size_t runs = 0;
@@ -90,7 +90,8 @@ void add_curves(const StudySettings& study, const StudyResults& results,
     }
     for (ReferenceLine& line : chart.references) line.value *= kPercent;
   }
-  // A single validation is a point and no line; the table shows what is nothing but points.
+  // A single validation is a point and no line. If a chart would have only points, the table
+  // suffices.
   const auto is_point = [](const Series& one) { return one.x.size() < 2; };
   if (std::ranges::all_of(chart.series, is_point)) return;
   if (std::ranges::any_of(chart.series, is_point)) chart.markers = LineChart::Markers::always;

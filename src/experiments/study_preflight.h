@@ -16,14 +16,14 @@ struct MissingData {
 };
 MissingData missing_data(const StudySettings& study);
 
-// Throws Error (usage) where the data lack the set that the study measures. The trainings would
-// come first, and data that are prepared again are other data.
+// Throws Error (usage) if the data lack the set that the study measures. Otherwise the trainings
+// would run first, and data that are prepared again are different data.
 void require_measured_set(const StudySettings& study);
 
-// An existing record of a protocol may hold runs of other seeds or machines, which exist nowhere
-// else. Throws Error where a new record in its place would lose runs. Before the study runs
-// (usage): runs that are neither asked for nor in their folders. Afterwards (failure): runs that
-// lost their place, or were made on another machine.
+// An existing record of a protocol may hold runs of other seeds or machines that exist nowhere
+// else. Throws Error if a new record in its place would lose runs. Before the study runs (usage):
+// runs that are neither requested nor in their folders. Afterwards (failure): runs that lost their
+// place, or were made on another machine.
 void refuse_to_lose_runs(const std::string& record, const StudySettings& asked);
 void refuse_to_lose_runs(const std::string& record, const StudyOutcome& outcome);
 

@@ -31,7 +31,7 @@ double total(const std::vector<StudyRow>& rows, const std::string& metric) {
 }
 
 // The best row. With several seeds, the test of differences decides whether it is better than the
-// next one; with one seed nobody knows, and the figure says so.
+// next row. With one seed this is unknown, and the text says so.
 std::optional<HtmlReport::KeyFigure> first_place(const StudySettings& study,
                                                  const std::vector<StudyRow>& all,
                                                  const Column& metric) {
@@ -126,7 +126,8 @@ void add_translations(HtmlReport& report, const std::vector<StudyTable>& tables,
   for (const Table& example : translations.examples) report.table(example);
 }
 
-// The text of each formula of the runs: configurations only name formulas, and files may change.
+// The text of each formula of the runs, since configurations only name formulas and their files may
+// change.
 void add_formulas(HtmlReport& report, const StudySettings& study) {
   std::vector<std::pair<std::string, std::vector<std::string>>> formulas;  // with their runs
   for (const StudyRun& run : study.runs) {

@@ -1,5 +1,5 @@
-// The results of a study, and how it shows them: the tables that page, table.md, records and
-// terminal have in common, charts, and the files that it leaves beside its runs.
+// The results of a study, and how to show them: the tables that page, table.md, records and
+// terminal share, charts, and the files that a study writes beside its runs.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ inline constexpr std::array kStudyTableNames = {
     "spread",       "results",           "differences", "target_differences",
     "translations", "translation_tests", "tuning",      "lengths"};
 
-// nullptr where there is none of that name.
+// nullptr if there is no table of that name.
 const StudyTable* find_table(const std::vector<StudyTable>& tables, std::string_view name);
 
 // --- Charts ---
@@ -60,12 +60,13 @@ struct NamedChart {
   StudyChart chart;
 };
 
-// The charts that have something to show, of chosen_rows(): the metric over the steps, its value at
-// the end, the losses at other lengths, BLEU by length.
+// The non-empty charts of chosen_rows(): the metric over the steps, its value at the end, the
+// losses at other lengths, BLEU by length.
 std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResults& results);
 
-// A chart with more lines than can be told apart becomes one small chart for each family of
-// schemes, with the other families' lines in grey. `families` has one word for each series.
+// If a chart has more lines than a reader can tell apart, it becomes one small chart for each
+// family of schemes, with the other families' lines in grey. `families` has one word for each
+// series.
 StudyChart by_family(LineChart chart, const std::vector<std::string>& families);
 
 // A standalone picture.
@@ -82,7 +83,7 @@ std::string study_json(const StudySettings& study, const StudyResults& results,
                        const Origin& origin);
 
 // Writes report.html and table.{md,csv,json} into the folder, and a CSV file for each further table
-// (lengths.csv, differences.csv); returns the path of the report.
+// (lengths.csv, differences.csv). Returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
                                          const Origin& origin);

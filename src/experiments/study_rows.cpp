@@ -34,8 +34,8 @@ std::vector<StudyRow> grouped(const StudySettings& study, const std::vector<RunR
   return rows;
 }
 
-// Whether all runs of the row have the figure (0), some (1) or none (2), and the figure itself;
-// smaller is better.
+// Whether all runs of the row have the figure (0), some (1) or none (2), and the figure itself. The
+// smaller pair is better.
 std::pair<int, double> rank(const StudyRow& row, const Column& metric) {
   const double value = row.value(metric.key);
   if (std::isnan(value)) return {2, 0};
@@ -130,7 +130,7 @@ std::string StudyRow::reasons() const {
   std::string text;
   for (const RunResult& run : runs) {
     if (run.finished()) continue;
-    // All seeds are refused for the same reason, which is given once.
+    // If all seeds are refused for the same reason, the reason is given once.
     const bool alone = runs.size() == 1 || run.state == RunState::refused;
     std::string reason = alone ? state_word(run.state) : run.name + " " + state_word(run.state);
     if (!run.remark.empty()) reason += ": " + run.remark;

@@ -39,8 +39,8 @@ Cell paper_cell(const StudySettings& study, const StudyRow& row, const std::stri
   return std::monostate();
 }
 
-// Whether a figure belongs in the table: some run has it, or none is finished yet. A validation
-// halfway, for instance, may be missing.
+// Whether a figure belongs in the table: some run has it, or none is finished yet. The figure of a
+// validation halfway through may be missing.
 bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
   const Column column = metric_column(metric);
   return std::ranges::none_of(rows, &StudyRow::finished) ||
@@ -49,7 +49,7 @@ bool is_measured(const std::vector<StudyRow>& rows, const std::string& metric) {
          });
 }
 
-// "loss at 25 %, at 50 %, at 75 %": the first of neighbours says it for all.
+// "loss at 25 %, at 50 %, at 75 %": the first of several neighbours carries the common words.
 void shorten_shares(std::vector<Column>& columns) {
   constexpr std::string_view kShare = "loss at ", kPercent = " %";
   bool before = false;
@@ -87,8 +87,8 @@ std::string axis_value_title(const std::string& key, const std::string& value) {
   return facts.folder + " (" + metric_column(std::string(glue_metric(facts.task))).title + ")";
 }
 
-// Counts that do not depend on the seed (parameters) and studies of one seed need no "± 0".
-// Averaging times from different machines is meaningless, so no mean is shown.
+// Counts that do not depend on the seed (parameters) and studies of one seed need no "± 0". A mean
+// of times from different machines would be meaningless, so none is shown.
 Cell number_cell(const StudyRow& row, const Column& metric) {
   const std::vector<double> values = row.figures(metric.key);
   if (values.empty() || (is_of_machine(metric.key) && of_several_machines({row}))) {
@@ -106,8 +106,8 @@ Cell number_cell(const StudyRow& row, const Column& metric) {
                           .count = static_cast<std::int64_t>(values.size())};
 }
 
-// The values of a tuned key that the row's runs were made with: usually one, several where machines
-// or programs chose differently.
+// The values of a tuned key that the row's runs were made with. Usually there is one; there are
+// several if machines or programs chose differently.
 Cell chosen_cell(const StudySettings& study, const StudyRow& row, std::size_t key) {
   std::vector<std::string> values;
   for (const RunResult& run : row.runs) {
@@ -118,7 +118,7 @@ Cell chosen_cell(const StudySettings& study, const StudyRow& row, std::size_t ke
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
-// In a protocol, from 1; nothing for rows that are not ranked.
+// In a protocol, the rank counted from 1. Empty for rows without a rank.
 Cell rank_cell(const StudySettings& study, const std::vector<StudyRow>& rows, const StudyRow& row) {
   const Column metric = metric_column_of(study, rows, study.metric);
   if (!row.ranked(study.metric) || metric.best == Column::Best::none) return std::monostate();
@@ -187,7 +187,7 @@ std::vector<StudyColumn> study_columns(const StudySettings& study,
   return columns;
 }
 
-// One more row below, where all rows are of the same data.
+// Adds one more row below if all rows have the same data.
 void add_commonest_class(const StudySettings& study, const std::vector<StudyRow>& rows,
                          Table& table) {
   if (!study.spread.empty() || rows.empty() || !rows.front().commonest_class) return;
@@ -256,7 +256,7 @@ Cell mean_cell(const std::vector<double>& values) {
 Cell figure_cell(const StudyRow& row, const Column& metric, TableUse use) {
   Cell cell = number_cell(row, metric);
   const std::string share = row.share(metric.key);
-  // A count that is the same for all seeds (parameters) holds for the whole row.
+  // A count that is the same for all seeds (parameters) applies to the whole row.
   const bool constant = std::holds_alternative<double>(cell) &&
                         metric.format.style == NumberFormat::Style::count &&
                         metric.best == Column::Best::none;

@@ -15,7 +15,7 @@
 namespace roformer {
 namespace {
 
-// Which validation the figures are of.
+// The text that says from which validation the figures come.
 std::string validation_sentence(const StudySettings& study) {
   if (std::ranges::none_of(study.runs, shows_best_validation))
     return "Figures of the last validation.";
@@ -25,7 +25,7 @@ std::string validation_sentence(const StudySettings& study) {
   return "Figures of the last validation; of the best where training.patience ends the run.";
 }
 
-// Several seeds that all continue one pretraining say nothing about the pretraining's own noise.
+// If several seeds continue one pretraining, they say nothing about the noise of pretrainings.
 std::string checkpoint_sentence(const StudySettings& study) {
   const std::optional<std::size_t> seed = seed_axis(study);
   if (!seed || study.axes[*seed].values.size() < 2) return "";
@@ -52,7 +52,7 @@ std::string paper_sources(const StudySettings& study) {
   return fmt::format("{}", fmt::join(sources, "; "));
 }
 
-// Names the shares of the steps at which the table shows the loss; "" without any.
+// Names the shares of the steps at which the table shows the loss; "" if it shows none.
 std::string shares_sentence(const std::vector<Column>& columns) {
   std::vector<std::string> shares;
   for (const char* const share : {"25", "50", "75"}) {
@@ -100,8 +100,8 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   return text;
 }
 
-// The page shows the charts' lines as rows below the others. They are words and cannot be the best
-// of their column, because no model was trained for them.
+// The page shows the charts' lines as rows below the others. Their cells are words and cannot be
+// the best of their column, because no model was trained for them.
 Table with_reference_lines(const Table& table, const StudySettings& study,
                            const StudyResults& results) {
   const std::vector<Column>& columns = table.columns();

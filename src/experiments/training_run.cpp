@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::array kShares = {25, 50, 75};  // per cent of the steps
 
-// Null where there is none yet. Throws Error (failure) for a damaged one.
+// Null if there is none yet. Throws Error (failure) for a damaged one.
 nlohmann::json read_run_json(const fs::path& folder) {
   std::error_code error;
   const fs::path file = folder / "run.json";
@@ -40,8 +40,8 @@ std::string change_of(const Key& key, const Settings& stored, const Settings& wa
   return fmt::format("{} {} -> {}", key.name, key.get(stored), key.get(wanted));
 }
 
-// Compares fingerprints where both sides have them, so that moved data count as the same; else the
-// folders.
+// Compares fingerprints if both sides have them, so that moved data count as the same. Otherwise
+// compares the folders.
 std::vector<std::string> data_changes(const nlohmann::json& record, const Settings& stored,
                                       const Settings& wanted) {
   std::vector<std::string> changes;
@@ -58,7 +58,7 @@ std::vector<std::string> data_changes(const nlohmann::json& record, const Settin
   return changes;
 }
 
-// An option of a scheme that neither uses: the study's file gives it for other rows.
+// An option of a scheme that neither side uses. The study's file gives it for other rows.
 bool is_idle(const Key& key, const Settings& stored, const Settings& wanted) {
   const auto uses = [&](const PositionSettings& position) {
     return uses_scheme(position, key.scheme()) || position.cross == key.scheme();
@@ -79,7 +79,7 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
   return changes;
 }
 
-// The steps of the training if patience had not ended it.
+// The steps that the training would have without an end by patience.
 double planned_steps(const TrainingSummary& summary, const Period& length) {
   const double consumed = summary.consumed.in(length.unit);
   const auto steps = static_cast<double>(summary.consumed.steps);
@@ -87,8 +87,8 @@ double planned_steps(const TrainingSummary& summary, const Period& length) {
                                                                 : steps;
 }
 
-// The last validation at or before this share of the steps; nullptr where that is not near: a loss
-// at 67 % is none at 75 %.
+// The last validation at or before this share of the steps. nullptr if it is not near the share: a
+// loss at 67 % does not count as one at 75 %.
 const ValidationRecord* validation_at(const TrainingSummary& summary, double steps, double share) {
   constexpr double kNear = 0.051;  // of the steps: with validations every 10 %, 20 % counts as 25 %
   const ValidationRecord* nearest = nullptr;
@@ -99,8 +99,8 @@ const ValidationRecord* validation_at(const TrainingSummary& summary, double ste
   return nearest;
 }
 
-// The figures of a validation; plain names mean the weights that the run serves (training.weights)
-// and that its evaluations read.
+// The figures of a validation. Names without an addition mean the weights that the run serves
+// (training.weights) and that its evaluations read.
 std::map<std::string, double> served_figures(const ValidationRecord& record,
                                              const Settings& settings) {
   std::map<std::string, double> figures = record.figures;
@@ -111,7 +111,7 @@ std::map<std::string, double> served_figures(const ValidationRecord& record,
   return figures;
 }
 
-// `shown` is the validation whose figures the table shows; nullptr where there was none.
+// `shown` is the validation whose figures the table shows; nullptr if there was none.
 void add_validations(const TrainingSummary& summary, const ValidationRecord* shown,
                      const Settings& settings, RunResult& result) {
   for (const ValidationRecord& record : summary.validations) {
@@ -151,7 +151,7 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
   }
 }
 
-// For a run that must be resumed; the weights of a finished run are simply decoded again.
+// For a run that must be resumed. The weights of a finished run are simply decoded again.
 void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
                             std::vector<std::string>& changes) {
   for (const std::string& name : diff(stored, run.settings)) {
@@ -161,7 +161,7 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
   }
 }
 
-// `lines` of its metrics.jsonl, at least the last ones.
+// `lines`: the lines of its metrics.jsonl, or at least the last ones.
 JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& lines) {
   const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
     return line.value("kind", "") == "training";
@@ -181,7 +181,7 @@ JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& 
   return progress;
 }
 
-// Nothing before the first line is written.
+// Empty before the first line is written.
 std::vector<nlohmann::json> read_metrics(const StudyRun& run,
                                          std::vector<nlohmann::json> (*read)(const fs::path&)) {
   const fs::path file = run_folder(run) / "metrics.jsonl";
@@ -189,7 +189,7 @@ std::vector<nlohmann::json> read_metrics(const StudyRun& run,
   return fs::exists(file, error) ? read(file) : std::vector<nlohmann::json>();
 }
 
-// Throws Error (failure) for a folder whose files are damaged.
+// Throws Error (failure) for a folder with damaged files.
 void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& status) {
   using State = TrainingRunStatus::State;
   const Settings stored = read_run_settings(folder);

@@ -1,4 +1,4 @@
-// A training of a study, as its folder shows it: state, progress and result.
+// A training of a study as its folder shows it: state, progress and result.
 #pragma once
 
 #include <string>
@@ -27,32 +27,32 @@ struct TrainingRunStatus {
   std::vector<std::string> changes;
 };
 
-// Whether there is nothing left to train: finished, or refused.
+// Whether nothing is left to train, because the run is finished or refused.
 bool is_settled(const TrainingRunStatus& status);
 
 std::filesystem::path run_folder(const StudyRun& run);
 
-// The flags that resume a begun run as the study defines it today. Resuming takes the settings that
-// the run stored; some of them may change (location of the data, threads).
+// The flags that resume an unfinished run as the study defines it today. Resuming uses the settings
+// that the run stored; some of them may change (location of the data, threads).
 std::vector<std::string> resuming_flags(const StudyRun& run);
 
 // Cleans up after a process that was killed while it replaced the run.
 void recover_training(const StudyRun& run);
 
-// Reads only.
+// Only reads the folder.
 TrainingRunStatus training_status(const StudyRun& run);
 
-// From the last line of its metrics; nothing where none can be read.
+// Reads the last line of its metrics. Empty if no line can be read.
 JobProgress training_progress(const StudyRun& run);
 
-// Figures by the names of run_figures() in declaration/study_metrics.h: parameters, steps, tokens,
-// minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the host, of the last
-// process); those of one validation ("loss" as validation_loss, mlm's "accuracy" as
-// masked_accuracy, others under their own names); loss_at_25, loss_at_50 and loss_at_75, the
-// validation loss at that share of the steps. For labelled tasks also score, the task's own metric
-// of the same validation, training_examples and validation_examples. Curves hold the figures of all
-// validations over the steps. Figures that are not finite are left out; runs that are not finished
-// have none.
+// Figures by the names of run_figures() in declaration/study_metrics.h. Every run has parameters,
+// steps, tokens, minutes, tokens_per_second, milliseconds_per_step and peak_memory (MiB of the
+// host, of the last process). The figures of one validation have the names validation_loss (for
+// "loss"), masked_accuracy (for mlm's "accuracy") and their own names otherwise. loss_at_25,
+// loss_at_50 and loss_at_75 are the validation loss at that share of the steps. Labelled tasks also
+// have score (the task's own metric of the same validation), training_examples and
+// validation_examples. Curves hold the figures of all validations over the steps. Figures that are
+// not finite are left out; runs that are not finished have no figures.
 RunResult training_result(const StudyRun& run);
 
 }  // namespace roformer

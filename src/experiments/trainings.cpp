@@ -96,7 +96,7 @@ std::vector<std::string> training_arguments(const StudyRun& run, const TrainingR
   return arguments;
 }
 
-// Throws Error (usage) where the run was made with other settings meanwhile, unless `overwrite`
+// Throws Error (usage) if the run has since been made with other settings, unless `overwrite`
 // allows to replace it.
 Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command& command) {
   std::shared_ptr<DirectoryLock> lock;
@@ -105,7 +105,7 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
     const InnerPath folder = study / "claims" / run.name;
     folder.make_folder();
     lock = std::make_shared<DirectoryLock>(folder);
-    // A killed study's training may still be ending, or someone may have resumed the run.
+    // The training of a killed study may still be ending, or someone may have resumed the run.
     if (is_run(run_folder(run))) const DirectoryLock nobody(study / run.settings.run);
     recover_training(run);
     const TrainingRunStatus status = training_status(run);
@@ -125,7 +125,8 @@ Claim claim_training(const StudyRun& run, bool overwrite, ChildProcess::Command&
   }
 }
 
-// The shard that trained a run evaluates it at once, so that an interrupted study has whole rows.
+// The shard that trained a run evaluates it at once, so that an interrupted study has complete
+// rows.
 std::vector<Job> evaluations_after(const StudySettings& study, const StudyRun& run,
                                    const std::string& program) {
   try {
@@ -177,8 +178,7 @@ void fail(RunResult& result, const std::string& remark) {
             .record = result.record};
 }
 
-// A run that failed now may have results of an earlier attempt, which are not those of its
-// settings.
+// A run that failed now may have results of an earlier attempt with other settings.
 bool put_failure(const StudyRun& run, const JobOutcome& ended, RunResult& result) {
   if (ended.end != JobOutcome::End::failed) return false;
   const TrainingRunStatus now = training_status(run);
@@ -187,7 +187,7 @@ bool put_failure(const StudyRun& run, const JobOutcome& ended, RunResult& result
   return true;
 }
 
-// Another process may have replaced a run meanwhile: its figures come from other settings.
+// Another process may have replaced a run since then: its figures come from other settings.
 bool put_change(const StudyRun& run, RunResult& result) {
   const TrainingRunStatus now = training_status(run);
   if (now.state != State::changed || result.state == RunResult::State::failed) return false;
@@ -249,7 +249,7 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   const std::vector<std::size_t> due = due_runs(study, statuses, options.shard);
   std::vector<Job> jobs;
   for (const std::size_t i : due) jobs.push_back(training_job(study, study.runs[i], options));
-  // A shard does not wait for runs of others; the last shard draws the table.
+  // A shard does not wait for the runs of others. The last shard draws the table.
   const JobOutcomes outcomes =
       run_jobs(jobs, {.parallel = options.parallel, .finished = whole ? before : 0, .wait = whole});
   Trainings trainings{.signal = outcomes.signal};
@@ -291,7 +291,7 @@ Trainings run_trials(const StudySettings& trials, const RecordedTrials& recorded
   Trainings tried;
   if (!own.runs.empty()) tried = run_trainings(own, options);
   if (tried.signal != 0) return tried;
-  // The results of run_trainings also say how an attempt failed, which no file does.
+  // The results of run_trainings also say how an attempt failed; no file says it.
   auto next = std::make_move_iterator(tried.results.begin());
   std::vector<RunResult> results;
   for (const StudyRun& trial : trials.runs) {
@@ -348,7 +348,7 @@ StudySettings with_runs_at_hand(const StudySettings& study) {
   std::erase_if(result.runs, [&](const StudyRun& run) {
     if (run.asked) return false;
     const State state = training_status(run).state;
-    // If every tuned value diverged, there is no run, but a row that says so.
+    // If every tuned value diverged, there is no run but a row that says so.
     const bool untunable = study.tuning && state == State::refused && run.chosen.empty();
     return state != State::finished && state != State::begun && !untunable;
   });

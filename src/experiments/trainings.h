@@ -1,6 +1,6 @@
 // The trainings of a study and of its tuning. Several processes on one or many machines may share
-// the study's folder: each takes every n-th run (its shard), each run is made by one process, and
-// it is evaluated as soon as it is trained.
+// the study's folder. Each takes every n-th run (its shard), and one process makes each run and
+// evaluates it as soon as it is trained.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct StudyShard {
   bool takes(std::size_t run) const { return static_cast<std::int64_t>(run) % count == number - 1; }
 };
 
-// "2/8"; or "slurm", by the variables of a Slurm job array. Throws Error (usage).
+// "2/8"; or "slurm", which reads the variables of a Slurm job array. Throws Error (usage).
 StudyShard parse_shard(const std::string& text,
                        const Environment& environment = process_environment());
 
@@ -40,16 +40,16 @@ struct Trainings {
   std::size_t failed = 0;          // in this call
   std::size_t waiting = 0;         // runs that other processes must finish
   Failures failed_evaluations;     // of evaluations that followed their trainings
-  int signal = 0;                  // that stopped them
+  int signal = 0;                  // the signal that stopped them
 };
 
-// Makes the runs that are missing. Throws Error (usage) as run_study does.
+// Makes the missing runs. Throws Error (usage) as run_study does.
 Trainings run_trainings(const StudySettings& study, const TrainingOptions& options);
 
 // --- Trials of the tuning ---
 
-// A record may hold trials already (tune.record); `recorded` are these. Whether the record's result
-// is used: only where no finished trial is here.
+// A record may already hold trials (tune.record), given as `recorded`. Returns whether the record's
+// result is used. It is used only if this folder has no finished trial.
 bool is_taken(const StudyRun& trial, const RecordedTrials& recorded);
 
 // The results of all runs of StudyTuning::study so far.
@@ -65,13 +65,13 @@ Trainings run_trials(const StudySettings& trials, const RecordedTrials& recorded
 // commands made, so that the tables grow and no row is made twice. A run that was interrupted or
 // failed keeps its place, because a mean over the seeds that succeeded is not the mean over all.
 
-// The study with the trials of each choice whose trials are all asked for, finished or recorded,
-// and with the runs that these choose for. Warns about existing runs that are dropped because some
-// of their trials are missing. Other studies, and those without tuning, stay as they are.
+// The study with the trials of each choice whose requested trials are all finished or recorded, and
+// with the runs that these trials choose for. Warns about existing runs that are dropped because
+// some of their trials are missing. Other studies, and those without tuning, stay unchanged.
 StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTrials& recorded);
 
-// After the choices are made: the runs that are asked for, finished or begun. Studies that are no
-// protocol stay as they are.
+// For use after the choices are made: the runs that are requested, finished or begun. Studies
+// without a protocol stay unchanged.
 StudySettings with_runs_at_hand(const StudySettings& study);
 
 }  // namespace roformer

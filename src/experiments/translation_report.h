@@ -1,4 +1,4 @@
-// The translations of a study, and how the study shows them: scores with their signatures, a paired
+// The translations of a study, and how to show them: scores with their signatures, a paired
 // bootstrap test against the reference row, BLEU by the length of the source, and examples.
 #pragma once
 

@@ -40,8 +40,8 @@ std::optional<double> number_of(const std::string& text) {
   }
 }
 
-// Whether the value is the least or the greatest one that was tried, for keys with an order. Of two
-// values neither is inside.
+// Whether the value is the least or the greatest tried value, for keys with an order. Each of only
+// two values is an extreme.
 bool is_edge(const StudyAxis& axis, const std::string& value) {
   if (axis.values.size() < 3) return false;
   std::vector<double> numbers;
@@ -59,7 +59,8 @@ TunedChoice choice_among(const StudyTuning& tuning, const std::vector<const Stud
   const Column metric = metric_column(tuning.study->metric);
   const std::size_t known = tuning.per.size();
   TunedChoice choice{.who = first_labels(*tried.front(), known)};
-  // A value that diverged has lost; one whose training failed (killed, disk full) was not tried.
+  // A value that diverged has lost. A value whose training failed (killed, disk full) counts as not
+  // tried.
   for (const StudyRow* row : tried) {
     for (const RunResult& run : row->runs) {
       if (run.state != RunResult::State::failed) continue;

@@ -1,5 +1,5 @@
-// The choices of `tune:`: for each row the values of the tuned keys whose trial has the best
-// figure, and the settings of the study's runs with these values.
+// The choices of `tune:`. They hold for each row the values of the tuned keys whose trial has the
+// best figure, and the settings of the study's runs with these values.
 #pragma once
 
 #include <string>
@@ -24,17 +24,17 @@ struct TuningResults {
   std::vector<TunedChoice> choices;
 };
 
-// `results` are those of the runs of StudyTuning::study, in their order.
+// `results` belong to the runs of StudyTuning::study, in their order.
 TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResult>& results);
 
-// The study with the chosen settings in every run; a run without a choice is refused with the
+// The study with the chosen settings in every run. A run without a choice is refused with the
 // reason.
 StudySettings with_choices(const StudySettings& study, const TuningResults& results);
 
-// A row for each choice: the figures of the tried values, and the chosen one.
+// A row for each choice: the figures of the tried values, and the chosen value.
 Table tuning_table(const StudyTuning& tuning, const TuningResults& results);
 
-// A sentence for the report.
+// A sentence about the choices for the report.
 std::string tuning_sentence(const StudyTuning& tuning);
 
 }  // namespace roformer

@@ -17,13 +17,13 @@
 namespace roformer {
 namespace {
 
-// Of a batch that is only predicted; the numbers do not depend on it.
+// The number of texts in a batch that is only predicted. The outputs do not depend on it.
 constexpr std::int64_t kPredictionTokens = 2048;
 // Keeps the head's dropout apart from the encoder's.
 constexpr std::uint64_t kHeadDropout = 0x68656164;
 
-// The mean over each text's tokens, states [T, M] -> [B, M]: a product with a matrix of shares, so
-// that its sums have one order on every device.
+// The mean over each text's tokens, states [T, M] -> [B, M]. It is a product with a matrix of
+// shares, so its sums have the same order on every device.
 at::Tensor mean_states(const at::Tensor& states, const std::vector<std::int64_t>& lengths) {
   const auto texts = static_cast<std::int64_t>(lengths.size());
   const at::Tensor shares = at::zeros({texts, states.size(0)}, at::kFloat);
@@ -101,7 +101,7 @@ at::Tensor Classifier::predict(std::span<const EncodedText> texts, Processes& pr
         result.index_copy_(0, copy_to(chosen.sequences, at::kCPU), outputs);
       },
       progress);
-  processes.begin_sum(result)->wait();  // each row is one process's, zero in the others
+  processes.begin_sum(result)->wait();  // each process fills its own rows; the others are zero
   return result;
 }
 

@@ -24,7 +24,7 @@
 
 namespace roformer {
 
-// The head on the encoder.
+// The settings of the head on the encoder.
 struct ClassifierShape {
   std::int64_t outputs = 1;  // classes, or 1 for a score
   ClassifierHead head = ClassifierHead::bert;
@@ -36,7 +36,7 @@ class Classifier : public TaskModel {
  public:
   static constexpr std::string_view kNoun = "classifier";
 
-  // `vocabulary` as for LanguageModel.
+  // `vocabulary` has the same meaning as in LanguageModel.
   Classifier(const Settings& settings, std::int64_t vocabulary, const ClassifierShape& shape,
              const ComputePlan& plan);
 
@@ -45,8 +45,8 @@ class Classifier : public TaskModel {
 
   // Logits or scores [B, C] on the device, with a graph.
   at::Tensor forward(const TextBatch& batch, const ForwardMode& mode) const;
-  // The outputs of all texts in their order, [B, C] float on the CPU, without a graph. Texts of
-  // similar length are computed together, each batch by one of the processes.
+  // The outputs of all texts in their order, [B, C] float on the CPU, without a graph. The model
+  // computes texts of similar length together, and each batch on one of the processes.
   at::Tensor predict(std::span<const EncodedText> texts, Processes& processes,
                      const WorkProgress& progress = {}) const;
   at::Tensor predict(std::span<const EncodedText> texts, const WorkProgress& progress = {}) const;
@@ -61,12 +61,14 @@ class Classifier : public TaskModel {
 
 using TrainedClassifier = RunOf<Classifier>;
 
-// The run's own tokenizer where it goes on, else the one that the settings name, else that of the
-// model to start from. Throws Error (usage) where there is none, or without [CLS] and [SEP].
+// The run's own tokenizer if the run continues, else the tokenizer that the settings name, else the
+// tokenizer of the model to start from. Throws Error (usage) if there is none, or if it has no
+// [CLS] and [SEP].
 std::shared_ptr<const Tokenizer> text_tokenizer(const TaskSources& sources);
 
-// Batches of a fixed number of texts mix all lengths, as the benchmark's baselines do: an unpadded
-// batch pays nothing for it. Batches of a number of tokens are filled with texts of like length.
+// A batch with a fixed number of texts mixes all lengths, as the benchmark's baselines do: an
+// unpadded batch wastes nothing on them. A batch with a fixed number of tokens holds texts of
+// similar length.
 BucketOptions text_bucket_options(const Settings& settings);
 
 std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts);

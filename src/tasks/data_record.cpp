@@ -25,8 +25,8 @@ nlohmann::json text_of(const nlohmann::json& record) {
   return record.value("text_fingerprint", record.value("fingerprint", nlohmann::json()));
 }
 
-// Whether `then` trained on another division of `now` as one of its data.sources ("source") or in
-// one of its stages ("stage").
+// Whether the run of `then` trained on another division of the text of `now`, as one of its
+// data.sources ("source") or in one of its stages ("stage").
 bool divides_one_of(const std::string& what, const nlohmann::json& then,
                     const nlohmann::json& now) {
   const nlohmann::json texts = then.value(what + "_fingerprints", nlohmann::json::array());

@@ -7,7 +7,7 @@
 namespace roformer {
 namespace {
 
-// Texts of any bytes as one: the length of each before it.
+// Joins texts of any bytes into one, with the length before each.
 std::string joined(const std::vector<std::string>& texts) {
   std::string result;
   for (const std::string& text : texts) {

@@ -1,5 +1,5 @@
-// Validation batches are dealt over the processes: process n % count computes batch n. These
-// functions gather the results so that every process has what a single one would have computed.
+// The processes share the validation batches: process n % count computes batch n. These functions
+// gather the results so that every process has the results that a single process would compute.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace roformer {
 
-// Called after each batch, or group of sentences, of this process.
+// Called after each batch, or each group of sentences, of this process.
 using WorkProgress = std::function<void(std::int64_t done, std::int64_t of)>;
 
 // own[i] belongs to batch rank + i * count. Returns the results of all batches in their order, the
@@ -24,8 +24,8 @@ std::vector<std::string> in_batch_order(Processes& processes, const std::vector<
 std::vector<std::vector<double>> in_batch_order(Processes& processes,
                                                 const std::vector<std::vector<double>>& own);
 
-// Calls work(n) for each batch of this process. Before each it throws ValidationStopped if the
-// process was asked to stop, and tells the other processes that it is alive.
+// Calls work(n) for each batch of this process. Before each call it tells the other processes that
+// this one is alive, and throws ValidationStopped if the process was asked to stop.
 template <class Work>
 void for_own_batches(Processes& processes, std::int64_t batches, Work work,
                      const WorkProgress& progress = {}) {

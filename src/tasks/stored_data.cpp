@@ -25,7 +25,7 @@ nlohmann::json recorded_data_of(const fs::path& checkpoint) {
 
 namespace {
 
-// For the folder that the run names, which may hold other data by now.
+// Checks the folder that the run names, which may hold other data by now.
 void warn_of_other_data(const fs::path& checkpoint, const fs::path& folder,
                         std::uint64_t fingerprint) {
   const nlohmann::json data = recorded_data_of(checkpoint);

@@ -13,8 +13,8 @@
 
 namespace roformer {
 
-// open(folder). Runs are copied between machines: where the run's folder is missing, the error has
-// a hint at --data.
+// Returns open(folder). Users copy runs between machines: if the run's folder is missing, the error
+// has a hint at --data.
 template <typename Open>
 auto open_stored(const std::filesystem::path& given, const Settings& settings, Open open) {
   if (!given.empty()) return open(given);
@@ -24,16 +24,16 @@ auto open_stored(const std::filesystem::path& given, const Settings& settings, O
                 "say where they are: --data FOLDER");
 }
 
-// The data section of the run.json of a checkpoint's run; null where it is missing.
+// The data section of the run.json of the checkpoint's run; null if it is missing.
 nlohmann::json recorded_data_of(const std::filesystem::path& checkpoint);
 
-// Throws Error (usage) where the folder holds the run's training text divided in another way: its
-// validation set would be training data. Does nothing for runs or data that are older than the
-// fingerprints that tell.
+// Throws Error (usage) if the folder holds the run's training text divided in another way, since
+// its validation set would be training data. Does nothing if the run or the data are older than the
+// fingerprints.
 void refuse_other_division(const OpenedCheckpoint& trained, const std::filesystem::path& folder);
 
-// The prepared text or pairs that a run was trained on, or `given`. Throw Error (usage) for data
-// that were prepared with other tokenizers than the run's, and for another division of them.
+// The prepared text or pairs that a run was trained on, or `given`. Throw Error (usage) if the data
+// were prepared with another tokenizer than the run's, or are another division of the run's data.
 Dataset open_stored_text(const std::filesystem::path& given, const OpenedCheckpoint& trained);
 ParallelDataset open_stored_pairs(const std::filesystem::path& given,
                                   const OpenedCheckpoint& trained);

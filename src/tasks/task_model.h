@@ -1,4 +1,4 @@
-// A model of any task, as code sees it that opens, checks and fills it.
+// A model of any task, for code that opens, checks and fills it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +28,8 @@ class TaskModel {
   virtual const ComputePlan& plan() const = 0;
 };
 
-// The number of tokens of each side, and whether both sides have the same tokens. A model of one
-// text has `source` alone.
+// The number of tokens on each side, and whether both sides have the same tokens. A model of one
+// text has only `source`.
 struct TranslationVocabularies {
   std::int64_t source = 0;
   std::int64_t target = 0;
@@ -41,11 +41,11 @@ struct OpenedCheckpoint {
   std::filesystem::path checkpoint;
   Settings settings;  // with the overrides
   std::vector<Override> overrides;
-  std::unique_ptr<Tokenizer> tokenizer;  // none where there are two:
+  std::unique_ptr<Tokenizer> tokenizer;  // none if there are two:
   TranslationTokenizers tokenizers;      // of an encoder-decoder
 };
 
-// A checkpoint with its model, of whatever task.
+// A checkpoint with its model, for any task.
 struct OpenedRun : OpenedCheckpoint {
   std::unique_ptr<TaskModel> model;
 };
@@ -62,17 +62,18 @@ struct RunOf : OpenedCheckpoint {
   }
 };
 
-// `vocabulary`: the tokenizer's size, used where model.vocabulary is 0; a smaller model.vocabulary
-// is refused (usage).
+// `vocabulary` is the tokenizer's size, used if model.vocabulary is 0. Throws Error (usage) if
+// model.vocabulary is smaller.
 StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary);
 
-// Freezes what model.freeze_embeddings and model.freeze_layers name. Call it before flatten().
+// Freezes the parts that model.freeze_embeddings and model.freeze_layers name. Call it before
+// flatten().
 void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);
 
 // Adds the matrices that project() multiplies by. They must not change from then on.
 void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights);
 
-// A copy of the numbers as a tensor [N] on the device. On the CPU it may be made on any thread.
+// A copy of the numbers as a tensor [N] on the device. Any thread may copy to the CPU.
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device);
 
 }  // namespace roformer

@@ -25,7 +25,7 @@ std::vector<std::string> schemes_by_layer(const Settings& settings) {
   return schemes;
 }
 
-// Changes how fast the model computes, and no answer.
+// Flags that change how fast the model computes but none of its answers.
 bool is_of_speed(const Override& override) {
   return override.key == "device" || override.key == "threads";
 }

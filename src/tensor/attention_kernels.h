@@ -124,7 +124,7 @@ struct VisiblePairs {
   }
 };
 
-// The softmax of scores and bias over the keys that a row sees; zeros where it sees none.
+// The softmax of scores and bias over the keys that a row sees; zeros if it sees none.
 template <typename A>
 struct SoftmaxRows {
   A* scores = nullptr;         // [rows, keys], become the probabilities

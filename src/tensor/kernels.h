@@ -21,7 +21,8 @@ struct Dropout {
   double probability = 0;
   std::uint64_t key = 0;
   std::int64_t first_row = 0;  // the number of row 0 among all rows of the key
-  // For kernels in a GPU graph, which has another key in each repetition: where it is; or null.
+  // The address of the key, for kernels in a GPU graph, which has another key in each repetition;
+  // or null.
   const std::uint64_t* key_at = nullptr;
 };
 

@@ -72,7 +72,7 @@ class GraphRecording {
   std::vector<std::vector<Word>> words_;        // of the pass's key and each derived one
   std::map<std::uint64_t, std::size_t> index_;  // of a key of the recorded pass in `table_`
   at::Tensor table_;                            // [keys] int64 on the device
-  std::vector<at::Tensor> kept_;                // what the graph reads and does not make
+  std::vector<at::Tensor> kept_;                // tensors that the graph reads and does not make
   mutable std::mutex mutex_;
 };
 

@@ -41,9 +41,9 @@ void for_each_in_turn(std::int64_t count, const Function& function, const AtEnd&
   });
 }
 
-// As for_rows, with column sums: function(begin, end, partial) adds to partial [sums, columns] of
-// A. Returns the sum of all partials, [sums, columns], in the order of the rows. The shape alone
-// decides the pieces, so the result does not depend on the number of threads.
+// The same as for_rows, with column sums: function(begin, end, partial) adds to partial [sums,
+// columns] of A. Returns the sum of all partials, [sums, columns], in the order of the rows. The
+// shape alone decides the pieces, so the result does not depend on the number of threads.
 template <typename A, typename Function>
 at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int64_t sums,
                               const Function& function) {

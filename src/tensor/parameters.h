@@ -135,8 +135,8 @@ class ParameterScope {
     return inner;
   }
 
-  // The same scope with other names. std::nullopt: the parameter does not belong to the model;
-  // add() returns zeros that are neither trained nor stored.
+  // The same scope with other names. If a name becomes std::nullopt, the parameter does not belong
+  // to the model; add() returns zeros that are neither trained nor stored.
   using Rename = std::function<std::optional<std::string>(const std::string& name)>;
   ParameterScope renamed(Rename rename) const {
     ParameterScope inner = *this;

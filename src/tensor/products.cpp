@@ -11,7 +11,8 @@
 #include "tensor/profile.h"
 
 // The matrix products of every BLAS, and MKL's for bfloat16, which LibTorch exports from the BLAS
-// inside it. Column-major, arguments by reference; weak, because not every build has them.
+// inside it. They are column-major and take arguments by reference. They are weak symbols, because
+// not every build has them.
 extern "C" {
 [[gnu::weak]] void sgemm_(const char* transpose_a, const char* transpose_b, const int* m,
                           const int* n, const int* k, const float* alpha, const float* a,

@@ -66,7 +66,7 @@ void release_tiles();
 // compiles a bfloat16 kernel (half a millisecond), cuBLAS chooses one (up to three; on an H200 6 of
 // the 13 ms of a traced step of a small encoder). Products are therefore made in few row counts.
 
-// Training's have a multiple of this many.
+// Training uses multiples of this many rows.
 inline constexpr std::int64_t kRowsTogether = 64;
 
 inline std::int64_t in_whole_products(std::int64_t rows) {

@@ -1,5 +1,5 @@
-// What work costs: its time by operation (LibTorch's, "aten::mm", and ours, "attention/tiles") and
-// its memory.
+// Measures the cost of work: its time by operation (LibTorch's, "aten::mm", and ours,
+// "attention/tiles") and its memory.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -59,7 +59,7 @@ class OperationProfile {
 };
 
 // On a CPU: the operations of this thread, with its backward pass. On a GPU: the time of its
-// kernels (from CUPTI, by LibTorch's profiler); `trace` then names a file for a timeline that
+// kernels (from CUPTI, by LibTorch's profiler). `trace` then names a file for a timeline that
 // chrome://tracing and Perfetto show.
 std::unique_ptr<OperationProfile> start_profile(c10::Device device, const std::string& trace = "");
 

@@ -110,7 +110,7 @@ kernels::Dropout kernel_dropout(const DropoutSpec& spec) {
   return result;
 }
 
-// What the backward pass needs from the forward pass.
+// The data that the backward pass needs from the forward pass.
 struct Saved {
   at::Tensor sum, mean, deviation, gain;  // undefined without a norm
   at::Tensor bias, trained_gain, shift;   // the parameters themselves

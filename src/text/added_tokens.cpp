@@ -16,7 +16,7 @@
 namespace roformer {
 namespace {
 
-// The longest token. A search may read as many bytes again at each byte of a text.
+// The length of the longest token. A search may read this many extra bytes at each byte of a text.
 constexpr std::size_t kMostBytes = 1024;
 
 void check_length(const std::string& content, const std::string& location) {
@@ -127,8 +127,8 @@ bool AddedTokens::stands_alone(std::string_view text, std::size_t begin, std::si
   return end == text.size() || !is_word_character(next_code_point(text, end));
 }
 
-// A token that took the white space after it may end after the beginning of the next match: the
-// text between is then read again, as the reference does.
+// If a token took the white space after it, it may end after the beginning of the next match. The
+// text between is then read again, as in the reference.
 void AddedTokens::split(std::string_view text, SpecialNames special,
                         const std::function<void(std::string_view)>& on_text,
                         const std::function<void(TokenId)>& on_token) const {
@@ -149,7 +149,7 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
     if (token.single_word && !stands_alone(text, begin, end)) continue;
     if (token.takes_before) begin = std::max(white_before(text, begin, done), done);
     if (token.takes_behind) {
-      // A match inside of white space that was read already does not read it again.
+      // A match inside white space that was already read does not read it again.
       if (end >= white_end) white_end = white_after(text, end);
       end = white_end;
     }

@@ -1,6 +1,6 @@
-// Tokens beside a vocabulary ("added tokens" of Hugging Face's tokenizers). They are found in the
-// text before it is cut into words, the leftmost first and there the longest. Special ones are
-// found in a prompt only: data never yield them.
+// Tokens in addition to a vocabulary ("added tokens" of Hugging Face's tokenizers). They are found
+// before the text is cut into words; the leftmost match wins, and at one place the longest. Special
+// tokens are found only in a prompt, never in data.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct AddedToken {
   std::string content;
   TokenId id = 0;
   bool special = false;
-  bool single_word = false;   // only where no letter or digit is beside it
+  bool single_word = false;   // only if no letter or digit is beside it
   bool takes_before = false;  // the white space before it belongs to it
   bool takes_behind = false;
   bool normalized = false;  // found in the normalised text
@@ -26,28 +26,30 @@ struct AddedToken {
   bool operator==(const AddedToken&) const = default;
 };
 
-// Fields of an object of such a file: null where it has none of that name, or is no object; true or
-// false; a text. The last two throw Error (failure, `location`) for a value of another type.
+// Fields of an object of such a file. The first function returns null if there is no such field or
+// no object; the others return true or false, and a text. The last two throw Error (failure,
+// `location`) for a value of another type.
 nlohmann::json json_or_null(const nlohmann::json& object, const char* name);
 bool json_flag(const nlohmann::json& object, const char* name, bool otherwise,
                const std::string& location);
 std::string json_word(const nlohmann::json& object, const char* name, const std::string& location);
 
-// An entry of "added_tokens" in tokenizer.json or "added_tokens_decoder" in tokenizer_config.json,
-// without its id. Throws Error (failure, `location`), as for more than 1,024 bytes.
+// An entry of "added_tokens" in tokenizer.json or of "added_tokens_decoder" in
+// tokenizer_config.json, without its id. Throws Error (failure, `location`), also for more than
+// 1,024 bytes.
 AddedToken parse_added_token(const nlohmann::json& entry, const std::string& location);
 // Such an entry, with its id.
 nlohmann::ordered_json added_token_json(const AddedToken& token);
 
-// The reference gives a token that is a piece the piece's id, and numbers the others on from the
-// vocabulary's size, whatever a file says. Throws Error (failure, `location`) where a file says
-// something else, and for a token that is listed twice. `known` gives the id of a piece of the
-// vocabulary, -1 for any other text.
+// As in the reference, a token that is also a piece gets the piece's id. The other tokens get the
+// ids from the vocabulary's size on, whatever a file says. Throws Error (failure, `location`) if a
+// file gives other ids, and for a token that is listed twice. `known` gives the id of a piece of
+// the vocabulary, -1 for any other text.
 void check_added_ids(const std::vector<AddedToken>& tokens,
                      const std::function<TokenId(const std::string&)>& known, std::int64_t pieces,
                      const std::string& location);
 
-// What the name of a special token in a text is read as.
+// How to read the name of a special token in a text.
 enum class SpecialNames { letters, tokens };
 
 class AddedTokens {
@@ -72,16 +74,17 @@ class AddedTokens {
   bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) const;
 };
 
-// Added tokens of both kinds: those that are found in the text as it is, and those that are found
-// in the normalised text between them.
+// Added tokens of both kinds: those in the original text, and those in the normalised text between
+// them.
 class LayeredTokens {
  public:
-  void insert(AddedToken token);  // where it is normalised, with its content normalised
+  // Normalises the content of a token that is found in normalised text.
+  void insert(AddedToken token);
   bool may_find(SpecialNames special) const { return in_text_.may_find(special); }
   bool may_find_in_normal_text(SpecialNames special) const {
     return in_normal_text_.may_find(special);
   }
-  // As AddedTokens. Without `normalize` nothing is looked for in normalised text.
+  // The same as in AddedTokens. Without `normalize`, normalised text is not searched.
   void split(std::string_view text, SpecialNames special,
              const std::function<std::string(std::string_view)>& normalize,
              const std::function<void(std::string_view)>& on_text,

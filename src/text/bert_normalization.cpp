@@ -19,9 +19,9 @@ constexpr std::uint32_t kControl = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK | 
 constexpr std::uint8_t kVersion = 8;  // of Unicode, of the reference's categories
 using Role = BertNormalization::Role;
 
-// The general category as Hugging Face's normalizer knows it, whose tables are of Unicode 8: a mask
-// of U_GC_... with one bit. Later code points are not assigned there, whatever ICU's version, and a
-// few have changed their category since.
+// The general category in the tables of Hugging Face's normalizer, which are those of Unicode 8: a
+// mask of U_GC_... with one bit. Later code points are unassigned there, whatever ICU's version,
+// and a few have changed their category since.
 std::uint32_t category(char32_t c) {
   struct Changed {
     char32_t code_point;
@@ -40,7 +40,7 @@ std::uint32_t category(char32_t c) {
   return since[0] > kVersion ? U_GC_CN_MASK : mask;
 }
 
-// Code points that are not assigned stay: they may be letters of a later Unicode version.
+// Unassigned code points stay: they may be letters of a later Unicode version.
 bool is_control(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return (category(c) & kControl) != 0;
@@ -64,7 +64,7 @@ bool is_nonspacing_mark(char32_t c) {
   return category(c) == U_GC_MN_MASK;
 }
 
-// The CJK ideograph blocks that BERT puts spaces around.
+// The blocks of CJK ideographs around which BERT puts spaces.
 bool is_cjk_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
@@ -84,7 +84,8 @@ void for_each_code_point(const icu::UnicodeString& text, Action action) {
   }
 }
 
-// After cleaning. Lower case of each code point by itself: no rule for a final sigma.
+// Applied after cleaning. Each code point becomes lower case separately, without a rule for a final
+// sigma.
 icu::UnicodeString by_rules(const icu::UnicodeString& text, const BertRules& rules) {
   if (!rules.lower_case && !rules.strip_accents) return text;
   icu::UnicodeString result;

@@ -1,7 +1,7 @@
-// What BERT does to text before it looks words up, as a table over all code points: it cleans the
-// text and, depending on the model, puts spaces around Chinese characters, decomposes canonically
-// and drops the nonspacing marks, and lowers case. The same rules say where words end. Follows the
-// reference of Devlin et al. 2019 (BasicTokenizer) as Hugging Face's BertNormalizer and
+// BERT's normalisation of text before the lookup of words, as a table over all code points. It
+// cleans the text and, depending on the model, puts spaces around Chinese characters, decomposes
+// canonically and drops the nonspacing marks, and lowers case. The same rules say where words end.
+// Follows the reference of Devlin et al. 2019 (BasicTokenizer) as Hugging Face's BertNormalizer and
 // BertPreTokenizer implement it.
 #pragma once
 
@@ -34,11 +34,11 @@ class BertNormalization {
   };
   struct Entry {
     Role role = Role::letter;
-    std::uint8_t length = 0;   // bytes of the replacement; 0: written as it is
+    std::uint8_t length = 0;   // bytes of the replacement; 0: the code point stays unchanged
     std::uint32_t offset = 0;  // of the replacement
   };
 
-  // The tables are made once each, on first use.
+  // Each table is made once, on first use.
   static const BertNormalization& of(const BertRules& rules);
   static const BertNormalization& cased() { return of(kCasedBert); }
   static const BertNormalization& uncased() { return of(kUncasedBert); }
@@ -50,8 +50,8 @@ class BertNormalization {
     return {replacements_.data() + entry.offset, entry.length};
   }
 
-  // The words of valid UTF-8 by whole-string operations, step by step as the definition reads:
-  // right for every text, and slow.
+  // The words of valid UTF-8, found by operations on the whole string that follow the definition
+  // step by step. Correct for every text, but slow.
   std::vector<std::string> plain_words(std::string_view text) const;
   // The text that these words are cut from.
   std::string normalized(std::string_view text) const;

@@ -87,7 +87,7 @@ class ByteLevelReader {
     require(list.is_array(), fmt::format("its sequence of {} is no list", what));
     return list;
   }
-  // Null, or "" where that says the same.
+  // Null, or "" if the field has no effect.
   void require_none(const nlohmann::json& model, const char* name) const {
     const nlohmann::json value = json_or_null(model, name);
     if (value.is_null() || value == "" || value == false || value == 0) return;
@@ -110,7 +110,7 @@ class ByteLevelReader {
     }
     return found->second;
   }
-  // Ids without a piece cost memory, so a file may not have more of them than pieces.
+  // Ids without a piece cost memory, so a file may not have more such ids than pieces.
   TokenId highest_id() const {
     constexpr std::int64_t kFreely = 1000;
     const auto highest = std::max_element(
@@ -280,15 +280,16 @@ class ByteLevelReader {
     name(special.unknown, {"[UNK]", "<unk>"});
     name(special.mask, {"[MASK]", "<mask>", "<|mask|>"});
     name(special.separator, {"<|endoftext|>", "</s>", "[SEP]", "<|end_of_text|>"});
-    // Where texts only begin with a token, it separates documents, too.
+    // If texts only begin with a token, it also separates documents.
     if (special.separator < 0) special.separator = special.classification;
-    // A token in several roles (<|endoftext|>) only ends documents: a generated text must find it.
+    // A token in several roles (<|endoftext|>) only ends documents, so that a generated text can
+    // contain it.
     for (TokenId* const id : {&special.padding, &special.unknown, &special.classification}) {
       if (*id == special.separator) *id = -1;
     }
   }
 
-  // Sets an id that is not known yet to the first of the names that is a special token.
+  // If an id is unknown so far, sets it to the first of the names that is a special token.
   void name(TokenId& id, std::initializer_list<std::string_view> names) const {
     for (const std::string_view wanted : names) {
       for (const AddedToken& token : file_.added) {

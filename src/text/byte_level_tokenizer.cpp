@@ -21,9 +21,9 @@
 namespace roformer {
 namespace {
 
-// The alphabet in which byte-level vocabularies are written (GPT-2's bytes_to_unicode): each of the
-// 256 bytes has one printable character, so that a piece is text whatever bytes it represents. The
-// space is written U+0120, the line end U+010A.
+// The alphabet of byte-level vocabularies (GPT-2's bytes_to_unicode). Each of the 256 bytes has one
+// printable character, so that a piece is text whatever bytes it represents. The space is written
+// U+0120, the line end U+010A.
 class ByteAlphabet {
  public:
   ByteAlphabet() {
@@ -37,7 +37,7 @@ class ByteAlphabet {
     }
   }
 
-  // The bytes of a piece, which is valid UTF-8; nothing where it has another character.
+  // The bytes of a piece, which is valid UTF-8. Empty if it has a character outside the alphabet.
   std::optional<std::string> bytes_of(std::string_view piece) const {
     std::string result;
     for (std::size_t position = 0; position < piece.size();) {
@@ -57,8 +57,7 @@ const ByteAlphabet& byte_alphabet() {
   return alphabet;
 }
 
-// As the tokenizers' decoder has it: a piece with a character outside the alphabet is read as it
-// is.
+// As in the tokenizers' decoder, a piece with a character outside the alphabet stays unchanged.
 std::string bytes_of_piece(const std::string& piece) {
   return byte_alphabet().bytes_of(piece).value_or(piece);
 }
@@ -68,7 +67,7 @@ std::string bytes_of_piece(const std::string& piece) {
 // n in the length of the word.
 class BytePairMerges {
  public:
-  // In their order; the later of two rules for the same pair counts.
+  // The rules in their order. The later of two rules for the same pair counts.
   explicit BytePairMerges(const std::vector<BytePairMerge>& merges);
 
   void apply(std::vector<TokenId>& symbols) const;
@@ -153,8 +152,8 @@ void BytePairMerges::apply(std::vector<TokenId>& ids) const {
     heap.pop_back();
     MergeSymbol& left = at(top.position);
     if (left.id == kJoined || left.next == kNoSymbol) continue;
-    // The neighbours may be others by now; what still gives the same piece is joined, as Hugging
-    // Face's tokenizers do it.
+    // The neighbours may have changed by now. If they still give the same piece, they are joined,
+    // as in Hugging Face's tokenizers.
     MergeSymbol& right = at(left.next);
     const Rule* const rule = find(left.id, right.id);
     if (rule == nullptr || rule->merged != top.merged) continue;
@@ -198,7 +197,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
     for (AddedToken& token : file.added) add(std::move(token));
   }
 
-  // Bytes that are no UTF-8, as half a character, are written as U+FFFD.
+  // Bytes that are not UTF-8, such as half a character, are written as U+FFFD.
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string bytes;
     for (const TokenId id : ids) {
@@ -249,7 +248,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
   TokenId unknown_, text_start_;
   MaskSpaces mask_spaces_;
   std::array<TokenId, 256> byte_ids_{};
-  // By bytes; where whole words come first.
+  // The ids of whole words by their bytes. Filled only if whole words are taken before merges.
   std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>> words_;
   std::vector<NormalForm> normal_forms_;
   std::vector<Step> steps_;
@@ -285,7 +284,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
       mask_spaces_ = {.before = token.takes_before, .behind = token.takes_behind};
     }
     if (token.normalized) {
-      // The piece is the text that the token is found by.
+      // The piece is the text by which the token is found.
       token.content = normalize(token.content);
       pieces_[index_of(token.id)] = token.content;
       bytes_[index_of(token.id)] = bytes_of_piece(token.content);

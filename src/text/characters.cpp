@@ -36,7 +36,8 @@ bool is_unspaced(UChar32 c) {
   return uscript_breaksBetweenLetters(uscript_getScript(c, &error)) != 0;
 }
 
-// The character that the bytes begin with, with zeros for missing bits; -1: none of such a script.
+// The character that the bytes begin with, with zeros for missing bits. -1 if no such script has
+// it.
 UChar32 letter_at_front(std::string_view bytes) {
   const auto lead = bytes.empty() ? 0 : static_cast<unsigned char>(bytes[0]);
   const int length = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : 0;
@@ -60,7 +61,7 @@ bool begins_unspaced(std::string_view bytes) {
 
 bool ends_unspaced(std::string_view bytes) {
   if (bytes.size() > 4) bytes.remove_prefix(bytes.size() - 4);
-  // Half a character goes on in the next piece.
+  // Half a character continues in the next piece.
   const std::string_view last =
       bytes.empty() ? bytes : bytes.substr(character_before(bytes, bytes.size()));
   const bool whole =

@@ -1,5 +1,5 @@
-// Unicode's data on characters: the general category, whether a script is written without spaces
-// between words, and which scripts a language is written in.
+// Unicode's data about characters: the general category, whether a script has no spaces between
+// words, and which scripts a language uses.
 #pragma once
 
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 namespace roformer {
 
-// The general category as the regular expressions of Hugging Face's tokenizers know it (Unicode
-// 16), whatever the version of ICU: a mask of U_GC_... with one bit.
+// The general category in the regular expressions of Hugging Face's tokenizers (Unicode 16),
+// whatever ICU's version: a mask of U_GC_... with one bit.
 std::uint32_t code_point_category(char32_t c);
 
 // A regular expression's \w: letters, marks, digits and connectors.
 bool is_word_character(char32_t c);
 
-// Whether the first, or the last, character of the bytes is a letter of a script that is written
-// without spaces: Chinese, Japanese, Thai, Lao, Khmer, Burmese and the like. There a piece of a
-// vocabulary is the nearest thing to a word. The bytes may end inside a character, which is then
-// judged by its first bytes.
+// Whether the first, or the last, character of the bytes is a letter of a script without spaces
+// between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese and the like. In such a script a
+// piece of a vocabulary is the closest unit to a word. If the bytes end inside a character, its
+// first bytes decide.
 bool begins_unspaced(std::string_view bytes);
 bool ends_unspaced(std::string_view bytes);
 
-// The scripts that a language is written in, and how much of a text is written in them: the crudest
-// and surest way to find a sentence of the wrong language.
+// The scripts of a language, and how much of a text they cover. This is a crude but reliable way to
+// find a sentence of the wrong language.
 class LanguageScript {
  public:
   // A language's code, "de", "zh", "pt-br", "sr-latn"; Unicode's data (CLDR) say its scripts.
   explicit LanguageScript(const std::string& language);
 
-  // False where Unicode's data know no such language.
+  // False if Unicode's data do not include the language.
   bool known() const { return !scripts_.empty(); }
-  // Share of the letters of valid UTF-8 that are of the language's scripts; letters that many
-  // scripts share count as such. 1 for a text without letters.
+  // The share of letters of valid UTF-8 that belong to the language's scripts. Letters shared by
+  // many scripts count as belonging. 1 for a text without letters.
   double share(std::string_view text) const;
 
  private:

@@ -50,7 +50,7 @@ class ChatRenderer {
                   "write the prompt as text, without --chat");
   }
 
-  // Calls action(), and says where it went wrong.
+  // Calls action(), and adds the place to its errors.
   template <class Action>
   static auto at_line(int line, Action action) {
     try {
@@ -159,7 +159,7 @@ class ChatRenderer {
     if (size == 0) write_all(node.otherwise);
   }
 
-  // Null where no scope has the name.
+  // Null if no scope has the name.
   JinjaValue* find(const std::string& name) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (const auto found = scope->find(name); found != scope->end()) return &found->second;
@@ -187,7 +187,7 @@ class ChatRenderer {
     return value;
   }
 
-  // The item of the expression's value. A variable is looked into where it is, without a copy.
+  // The item of the expression's value. A variable is read in place, without a copy.
   JinjaValue item_of(const JinjaExpression& expression, const JinjaValue& index) {
     if (expression.kind == JinjaExpression::Kind::name) {
       if (const JinjaValue* const held = find(expression.name)) {
@@ -258,7 +258,7 @@ class ChatRenderer {
     refuse(expression.line, "has an expression of an unknown kind");
   }
 
-  // The functions are defined, too.
+  // The functions also count as defined.
   JinjaValue test(const JinjaExpression& expression) {
     const JinjaExpression& tested = expression.parts[0];
     const bool function = tested.kind == JinjaExpression::Kind::name &&
@@ -301,7 +301,7 @@ std::vector<JinjaNode> parsed_template(const ChatFormat& chat) {
   return parse_jinja(chat.source, kTemplate);
 }
 
-// The folder's own file, or one of the cache that has the folder as snapshots/REVISION. The file
+// The folder's own file, or a file of the cache if the folder is snapshots/REVISION in it. The file
 // and the folder have no links in their paths.
 bool belongs_to(const fs::path& folder, const fs::path& file) {
   if (file.parent_path() == folder.parent_path().parent_path() / "blobs") return true;
@@ -338,7 +338,7 @@ void check_chat(const ChatFormat& chat) {
   parsed_template(chat);
 }
 
-// The variables are those that transformers gives a template.
+// The variables that transformers gives a template.
 std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages) {
   JinjaValue list = JinjaValue::array();
   for (const ChatMessage& message : messages) {

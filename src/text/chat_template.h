@@ -1,6 +1,6 @@
-// Writes a conversation as the text that a chat model was trained on, by the template in the
-// model's folder (ChatFormat). Templates are computed as far as those of Llama, Qwen, SmolLM and
-// their kind need it (text/jinja.h); anything else is refused with its line.
+// Writes a conversation as the text on which a chat model was trained, by the template in the
+// model's folder (ChatFormat). Renders the templates of Llama, Qwen, SmolLM and similar models
+// (text/jinja.h); refuses any other syntax with its line.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct ChatMessage {
 inline constexpr const char* kChatTemplateFile = "chat_template.jinja";
 inline constexpr std::uint64_t kLongestChatTemplate = std::uint64_t{1} << 20;  // bytes
 
-// The template goes into runs and exports, so a link in a stranger's folder could take a file of
-// the user's along.
+// The template is copied into runs and exports, so a link in an untrusted folder could copy a file
+// of the user.
 enum class TemplateLink : std::uint8_t {
   refused,  // in a folder that this program wrote
   inside    // followed to a file in the folder, or in ../../blobs, as Hugging Face's cache has it
 };
-// The text of chat_template.jinja in the folder, 1 MiB at most. Throws Error (failure) for a link
+// The text of chat_template.jinja in the folder, at most 1 MiB. Throws Error (failure) for a link
 // that is not followed, and for a file that cannot be read.
 std::string read_template_file(const std::filesystem::path& folder, TemplateLink link);
 
-// Parses the template without rendering it. Throws Error (failure) where it is larger than 1 MiB or
-// has syntax that is not read here.
+// Parses the template without rendering it. Throws Error (failure) if it is larger than 1 MiB or
+// has unsupported syntax.
 void check_chat(const ChatFormat& chat);
 
-// The text of the conversation up to the model's answer. Throws Error (failure) for syntax and
-// functions that are not computed here, and where the template refuses the conversation.
+// The text of the conversation up to the model's answer. Throws Error (failure) for unsupported
+// syntax and functions, and if the template refuses the conversation.
 std::string render_chat(const ChatFormat& chat, const std::vector<ChatMessage>& messages);
 
 }  // namespace roformer

@@ -1,6 +1,6 @@
-// The syntax of a template in Jinja: the part of the language that the chat templates of Llama,
-// Qwen, SmolLM and their kind are written in. Statements: if, for, set, generation. Expressions:
-// texts, whole numbers, lists, names, attributes, items, slices, calls, filters, tests, conditions,
+// The syntax of a Jinja template, limited to the part of the language in the chat templates of
+// Llama, Qwen, SmolLM and similar models. Statements: if, for, set, generation. Expressions: texts,
+// whole numbers, lists, names, attributes, items, slices, calls, filters, tests, conditions,
 // arithmetic and comparisons. Macros, includes and everything else are refused.
 #pragma once
 
@@ -26,7 +26,7 @@ struct JinjaToken {
     begin_statement,  // {%
     end_statement,    // %}
     name,
-    string,  // what the literal says
+    string,  // the value of a literal
     number,  // digits
     symbol,  // "==", "(", ...
     end
@@ -37,7 +37,7 @@ struct JinjaToken {
 };
 
 // Throws Error (failure, `location`:line) for a tag without its end, and for a character that no
-// expression has.
+// expression allows.
 std::vector<JinjaToken> jinja_tokens(std::string_view source, const std::string& location);
 
 struct JinjaExpression {
@@ -47,7 +47,7 @@ struct JinjaExpression {
     list,         // parts
     attribute,    // parts[0].name
     item,         // parts[0][parts[1]]
-    slice,        // parts[0][parts[1]:parts[2]:parts[3]]; a literal of null where one is missing
+    slice,        // parts[0][parts[1]:parts[2]:parts[3]]; a null literal for a missing part
     call,         // parts[0](the other parts, named)
     filter,       // parts[0] | name(the other parts, named)
     test,         // parts[0] is name(the other parts)
@@ -72,9 +72,9 @@ struct JinjaNode {
     text,       // text
     output,     // expression
     condition,  // branches in their order, then otherwise
-    loop,       // names over expression, where `filter` holds; body; otherwise
+    loop,       // names over expression, filtered by `filter`; body; otherwise
     set,        // names[0], or names[0].names[1], becomes expression
-    set_text    // names[0] becomes what body writes
+    set_text    // names[0] becomes the output of body
   };
   struct Branch {
     JinjaExpression condition;
@@ -91,12 +91,11 @@ struct JinjaNode {
   std::vector<JinjaNode> otherwise = {};
 };
 
-// Throws Error (failure, `location`:line) for text that is no template, or has syntax that is not
-// read here.
+// Throws Error (failure, `location`:line) for text that is no template or has unsupported syntax.
 std::vector<JinjaNode> parse_jinja(std::string_view source, const std::string& location);
 
-// Values of a template, and what it does with them: operations, filters, tests and methods as
-// Python and Jinja define them, and nothing but those that chat templates use.
+// Values of a template and the operations on them: operators, filters, tests and methods as Python
+// and Jinja define them, limited to those in chat templates.
 
 struct JinjaArguments {
   std::vector<JinjaValue> values;
@@ -108,28 +107,28 @@ bool is_true(const JinjaValue& value);
 // "a text", "a number": for messages.
 std::string kind_of_value(const JinjaValue& value);
 
-// All of these throw JinjaProblem with what is wrong.
+// All of these throw JinjaProblem with the reason.
 struct JinjaProblem {
   std::string message;
 };
 
 inline constexpr std::size_t kLongestChatText = std::size_t{1} << 20;
 
-// The work that one rendering may do, because a stranger's template may ask for any amount. A step
-// is about a byte that is read or written. Work is charged before it is done.
+// A limit for the work of one rendering, because an untrusted template may request any amount. A
+// step is about one byte read or written. Work is charged before it is done.
 class JinjaWork {
  public:
-  // Throws JinjaProblem where it is too much.
+  // Throws JinjaProblem if the work exceeds the limit.
   void charge(std::uint64_t steps);
 
  private:
   std::uint64_t left_ = std::uint64_t{64} << 20;
 };
-// Steps to make any value, besides its bytes; their memory is about as many bytes.
+// Steps to make any value, in addition to its bytes; its memory is about as many bytes.
 inline constexpr std::uint64_t kStepsOfValue = 64;
 // Steps to copy the value.
 std::uint64_t steps_of_value(const JinjaValue& value);
-// Steps to find a name in a mapping or to add one: names are searched one by one.
+// Steps to find or add a name in a mapping, which is searched name by name.
 std::uint64_t steps_of_lookup(const JinjaValue& mapping);
 
 // The text that an output writes.
@@ -144,7 +143,7 @@ JinjaValue jinja_method(const std::string& name, const JinjaValue& value,
                         const JinjaArguments& arguments, JinjaWork& work);
 JinjaValue jinja_slice(const JinjaValue& value, const JinjaValue& begin, const JinjaValue& end,
                        const JinjaValue& step, JinjaWork& work);
-// Undefined where there is none.
+// Undefined if there is none.
 JinjaValue jinja_item(const JinjaValue& value, const JinjaValue& index, JinjaWork& work);
 JinjaValue jinja_range(const JinjaArguments& arguments, JinjaWork& work);
 

@@ -60,7 +60,7 @@ struct Sides {
   bool left = true, right = true;
 };
 
-// As strip() of Python: white space, or the characters of `set`.
+// The same as Python's strip(): removes white space, or the characters of `set`.
 std::string stripped(const std::string& text, const JinjaArguments& arguments, Sides sides,
                      std::string_view what, JinjaWork& work) {
   const JinjaValue set = arguments.values.empty() ? JinjaValue() : arguments.values[0];
@@ -152,7 +152,7 @@ JinjaValue split_text(const std::string& text, const JinjaArguments& arguments, 
   return parts;
 }
 
-// As json.dumps(value, ensure_ascii=False) of Python, appended to the text.
+// Appends to the text the result of Python's json.dumps(value, ensure_ascii=False).
 void append_json(const JinjaValue& value, std::string& text) {
   if (value.is_array()) {
     text += '[';

@@ -93,7 +93,7 @@ class JinjaParser {
     return name;
   }
 
-  // Whether a statement of one of these names is next.
+  // Whether the next statement has one of these names.
   bool at_statement(std::initializer_list<std::string_view> names) const {
     return now().kind == TokenKind::begin_statement && ahead(1).kind == TokenKind::name &&
            std::ranges::find(names, ahead(1).text) != names.end();
@@ -104,7 +104,7 @@ class JinjaParser {
     at_ += 2;
     expect_end();
   }
-  // The body after an "else"; empty where there is none.
+  // The body after an "else". Empty if there is none.
   std::vector<JinjaNode> read_otherwise(std::string_view end) {
     if (!at_statement({"else"})) return {};
     at_ += 2;
@@ -112,7 +112,7 @@ class JinjaParser {
     return read_body({end});
   }
 
-  // Up to a statement of one of these names, which is left, or the end.
+  // Parses up to a statement with one of these names, which stays unread, or to the end.
   std::vector<JinjaNode> read_body(std::initializer_list<std::string_view> ends) {
     std::vector<JinjaNode> nodes;
     append_body(nodes, ends);
@@ -218,7 +218,7 @@ class JinjaParser {
   JinjaExpression made(Syntax kind, int line, Parts&&... parts) const {
     return made_with_name(kind, line, "", std::forward<Parts>(parts)...);
   }
-  // A long row of operations is as deep a tree as brackets.
+  // A long row of operations is a tree as deep as nested brackets.
   void measure(JinjaExpression& expression) const {
     constexpr int kDeepestExpression = 500;
     for (const JinjaExpression& part : expression.parts) {
@@ -283,7 +283,7 @@ class JinjaParser {
     if (!comparison().empty()) refuse("compares three values at once");
     return result;
   }
-  // The comparison that is next, or nothing.
+  // The next comparison, if there is one.
   std::string comparison() const {
     for (const std::string_view name : {"==", "!=", "<", "<=", ">", ">="}) {
       if (is(TokenKind::symbol, name)) return std::string(name);

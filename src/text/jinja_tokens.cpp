@@ -22,7 +22,7 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_jinja_digit(c);
 }
 
-// With line ends of one kind, and without the one at the end.
+// The text with only one kind of line ends, and without the line end at its end.
 std::string with_plain_lines(std::string_view source) {
   std::string text;
   for (std::size_t i = 0; i < source.size(); ++i) {
@@ -90,8 +90,8 @@ class JinjaLexer {
     return std::string::npos;
   }
 
-  // At a tag: a minus removes all white space before it; a statement or a comment removes the white
-  // space before it in its line, where the line holds nothing else.
+  // Before a tag: a minus removes all white space. A statement or a comment removes the white space
+  // before it if the line holds nothing else.
   void cut_before_tag(std::string& text) const {
     if (peek(2) == '-') {
       while (!text.empty() && is_jinja_space(text.back())) text.pop_back();

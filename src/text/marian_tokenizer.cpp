@@ -82,7 +82,8 @@ class MarianTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // Runs of ordinary pieces are written by the library, special tokens between them by us.
+  // The library writes runs of ordinary pieces; this function writes the special tokens between
+  // them.
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     std::vector<std::string> run;

@@ -16,14 +16,14 @@ struct MarianVocabulary {
   SpecialTokens special;            // mask: none
 };
 
-// The model and the vocabulary as the contents of one file.
+// Joins the model and the vocabulary into the contents of one file.
 std::string marian_model(const MarianVocabulary& vocabulary, std::string_view sentencepiece);
 
-// True when the contents say that they are such a file.
+// True if the contents say that they are such a file.
 bool is_marian_model(std::string_view contents);
 
-// A text that begins with a language's code, ">>fr<<", gives the code's id first. Pieces that the
-// vocabulary lacks are unknown. Throws Error naming the location when the contents are not whole.
+// If a text begins with a language's code, ">>fr<<", the code's id comes first. Pieces that the
+// vocabulary lacks are unknown. Throws Error naming the location if the contents are incomplete.
 std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& location);
 
 // The SentencePiece model of such a tokenizer.

@@ -59,8 +59,9 @@ std::string NormalForm::apply(std::string_view text) const {
 
 namespace {
 
-// ICU puts each mark in its place among those before it, which takes quadratic time in a text with
-// a hundred thousand of them in the wrong order. Shorter runs than this cost ICU less than sorting.
+// ICU moves each mark to its place among the earlier ones, which takes quadratic time if a text has
+// a hundred thousand marks in the wrong order. ICU handles runs shorter than this limit faster than
+// a sort.
 constexpr std::int32_t kLongRun = 64;
 
 struct Mark {
@@ -73,7 +74,7 @@ bool may_become_marks(UChar32 c) {
   return c == 0x0F73 || c == 0x0F75 || c == 0x0F81 || c == 0xFF9E || c == 0xFF9F;
 }
 
-// Appends the code point's decomposition where that consists of marks; else returns false.
+// Appends the code point's decomposition if it consists of marks; else returns false.
 bool append_marks(UChar32 c, const icu::Normalizer2& decomposition, std::vector<Mark>& marks) {
   if (decomposition.getCombiningClass(c) == 0 && !may_become_marks(c)) return false;
   icu::UnicodeString parts;

@@ -24,8 +24,8 @@ class NormalForm {
   icu::FilteredNormalizer2 normalizer_, decomposition_;
 };
 
-// An equivalent text in which long runs of combining marks are in Unicode's canonical order, the
-// one that `decomposition`, a normaliser to NFD or NFKD, gives them. Other texts stay as they are.
+// An equivalent text in which long runs of combining marks are in Unicode's canonical order, as
+// `decomposition` (a normaliser to NFD or NFKD) orders them. Other texts stay unchanged.
 icu::UnicodeString with_ordered_marks(const icu::UnicodeString& text,
                                       const icu::Normalizer2& decomposition);
 

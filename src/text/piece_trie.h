@@ -30,12 +30,11 @@ class TrieEdges {
   static std::uint64_t key_of(std::uint32_t node, char32_t symbol) {
     return static_cast<std::uint64_t>(node) << 32 | symbol;
   }
-  // Where the edge is, or where it would be put.
+  // The slot of the edge, or the slot where it would be put.
   std::size_t slot(std::uint64_t key) const;
 };
 
-// A set of byte strings with ids, for one question: which entry is the longest that the text begins
-// with?
+// A set of byte strings with ids. It finds the longest entry with which a text begins.
 class PieceTrie {
  public:
   struct Match {
@@ -49,7 +48,7 @@ class PieceTrie {
 
  private:
   TrieEdges edges_;
-  std::vector<std::int32_t> ids_ = {-1};  // by node, -1 where no entry ends
+  std::vector<std::int32_t> ids_ = {-1};  // by node, -1 if no entry ends there
 };
 
 }  // namespace roformer

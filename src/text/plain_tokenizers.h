@@ -1,4 +1,5 @@
-// The tokenizers that split nothing: text as bytes, as characters, and text that is ids already.
+// The tokenizers that do not split text into words: text as bytes, as characters, and text that
+// already consists of ids.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +28,18 @@ bool is_character_vocabulary(std::string_view contents);
 class CharacterCounter {
  public:
   void add(std::string_view text);
-  // The contents of a vocabulary file of at most `size` entries, special tokens included: the
-  // frequent characters first, equally frequent ones by code point. Throws Error without any text.
+  // The contents of a vocabulary file of at most `size` entries, special tokens included. Frequent
+  // characters come first, equally frequent ones by code point. Throws Error if there is no text.
   std::string vocabulary(std::int64_t size) const;
 
  private:
   std::unordered_map<char32_t, std::uint64_t> counts_;
 };
 
-// Texts that are ids already, "17 4 25", as another program's tokenizer gave them: for a model
-// whose own tokenizer this program cannot read. It has no special tokens. Throws Error (failure)
-// naming the location for contents that are not id_model()'s; its encode() throws Error (usage) for
-// a word that is no id.
+// Texts that already consist of ids, "17 4 25", from another program's tokenizer, for a model whose
+// own tokenizer this program cannot read. It has no special tokens. Throws Error (failure) naming
+// the location for contents that id_model() did not write; its encode() throws Error (usage) for a
+// word that is no id.
 std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::string& location);
 // The contents of the file of a vocabulary of so many ids.
 std::string id_model(std::int64_t vocabulary);

@@ -25,15 +25,15 @@ constexpr std::uint64_t kNormalizer = 3, kDenormalizer = 5;  // of ModelProto
 constexpr std::uint64_t kPrecompiledMap = 2;                 // of NormalizerSpec
 // Units of a trie's block: one for each value of a byte.
 constexpr std::size_t kBlock = 256;
-// The library stores at most so many rules that match at one place, but counts further ones too.
+// The library stores at most this many rules that match at one place, but counts further ones too.
 constexpr int kMostMatches = 32;
 
-// The fields of a serialised message, one after the other.
+// The fields of a serialised message, in order.
 class MessageFields {
  public:
   explicit MessageFields(std::string_view message) : rest_(message) {}
 
-  // The next field of bytes, with its number in `number`; nothing at the end or at damage.
+  // The next field of bytes, with its number in `number`. Empty at the end or at damage.
   std::optional<std::string_view> next(std::uint64_t& number) {
     while (!rest_.empty()) {
       const std::optional<std::uint64_t> read = varint();
@@ -75,8 +75,8 @@ class MessageFields {
   }
 };
 
-// A double-array trie in the format of Darts-clone. The value at a leaf is the place of the text
-// that replaces what was matched.
+// A double-array trie in the format of Darts-clone. The value at a leaf is the position of the text
+// that replaces the match.
 class Trie {
  public:
   Trie(std::vector<std::uint32_t> units, std::string_view texts)
@@ -132,7 +132,7 @@ class Trie {
   }
   std::size_t reached_from(std::size_t i) const { return i ^ (units_[i] & 0xff); }
 
-  // True where the only rule that begins with a space writes a space for it.
+  // True if the only rule that begins with a space writes a space for it.
   bool keeps_space(std::size_t unit) const {
     const std::size_t from = base(unit);
     if (!has_leaf(unit) || first_child_[from] != first_child_[from + 1]) return false;
@@ -152,8 +152,8 @@ class Trie {
     }
   }
 
-  // False where a path leads in a circle, or passes more leaves than the library stores. Without
-  // recursion: paths may be as long as there are units.
+  // False if a path leads in a circle, or passes more leaves than the library stores. Not
+  // recursive: paths may be as long as the number of units.
   bool count_matches() {
     std::vector<std::size_t> way = {0};
     while (!way.empty()) {
@@ -178,7 +178,7 @@ class Trie {
   }
 };
 
-// Nothing where the sizes in the table contradict each other.
+// Empty if the sizes in the table contradict each other.
 std::optional<Trie> trie_of(std::string_view map) {
   std::uint32_t bytes = 0;
   if (map.size() < sizeof bytes) return std::nullopt;

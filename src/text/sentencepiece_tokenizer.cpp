@@ -39,7 +39,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // Runs of ordinary pieces are written by the library, special tokens between them by us.
+  // The library writes runs of ordinary pieces; this function writes the special tokens between
+  // them.
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
     std::string text;
     std::vector<int> run;
@@ -71,7 +72,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   }
   void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
     Tokenizer::find_words(ids, begins);
-    // A marker that is a piece by itself is one word with what follows it.
+    // A marker that is a separate piece forms one word with the text after it.
     bool after_unspaced = false, after_marker = false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::string& piece = pieces_[index_of(ids[i])];
@@ -86,7 +87,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   AddedTokens named_;  // special ones
   bool words_are_independent_ = false;
   mutable WordCachePool caches_;
-  // The model without the space that it puts before every text; made when it is needed.
+  // The model without the space that it puts before every text. Made on first use.
   mutable std::once_flag has_further_;
   mutable sentencepiece::SentencePieceProcessor further_;
 
@@ -118,8 +119,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // The library's unk_id() looks the unknown piece up by the name that the model gives it, and
-  // finds none where another piece has that name; encoding gives the piece of this type.
+  // The library's unk_id() looks up the unknown piece by its name in the model, and finds none if
+  // another piece has that name. Encoding gives the piece of this type.
   TokenId unknown_id() const {
     int id = 0;
     while (id < processor_.GetPieceSize() && !processor_.IsUnknown(id)) ++id;
@@ -127,16 +128,16 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     return id;
   }
 
-  // After a special token, a text of Llama's models goes on: no space is put before it, and one
-  // that is there is kept. Models that drop spaces at the beginning of a text, as those trained
-  // here do, mark the beginning of a word in no other way.
+  // In Llama's models a text continues after a special token: no space is put before it, and an
+  // existing space is kept. Models that drop spaces at the beginning of a text, such as those
+  // trained here, have no other mark for the beginning of a word.
   void encode_further(std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> with, without;
     const bool keeps_spaces = processor_.Encode(" a", &with).ok() &&
                               processor_.Encode("a", &without).ok() && with != without;
     if (!keeps_spaces) return encode_words(text, ids);
     std::call_once(has_further_, [&] {
-      // A later field takes the place of an earlier one: normalizer_spec.add_dummy_prefix, false.
+      // A later field replaces an earlier one: normalizer_spec.add_dummy_prefix, false.
       constexpr std::string_view kNoPrefix("\x1a\x02\x18\x00", 4);
       const std::string problem =
           load_sentencepiece(further_, file_contents() + std::string(kNoPrefix));
@@ -156,8 +157,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // Words can be split one by one when each gets a leading marker, a space is only ever that
-  // marker, and no piece and no rule of normalisation reaches over a space.
+  // Words can be split one by one if each gets a leading marker, a space always becomes that
+  // marker, and no piece and no rule of normalisation crosses a space.
   bool find_words_independent() const {
     if (normalization_reaches_over_spaces(file_contents())) return false;
     for (TokenId id = 0; id < vocabulary_size(); ++id) {
@@ -169,7 +170,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     // A marker that is unknown would be joined to unknown neighbours across words.
     const int marker = processor_.PieceToId(std::string(kSpaceMarker));
     if (marker == special_.unknown) return false;
-    // How the model treats spaces, asked of the model itself.
+    // Tests the model itself to find how it treats spaces.
     std::vector<std::string> pieces;
     const auto first_marker = [&](std::string_view text) {
       pieces.clear();

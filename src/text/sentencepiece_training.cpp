@@ -26,7 +26,7 @@ void SentenceSample::add(std::string_view line) {
   add_sentence(line);
 }
 
-// Reservoir sampling: the n-th sentence replaces one of the kept with probability limit / n.
+// Reservoir sampling: the n-th sentence replaces a kept sentence with probability limit / n.
 void SentenceSample::add_sentence(std::string_view sentence) {
   if (sentence.find_first_not_of(" \t\r") == std::string_view::npos) return;
   ++seen_;

@@ -1,5 +1,5 @@
-// Training of SentencePiece models with Google's library, on one thread, so that the same sentences
-// give the same model, and a sample of a corpus to train them on.
+// Trains SentencePiece models with Google's library on one thread, so that the same sentences give
+// the same model. Also samples the training sentences from a corpus.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace roformer {
 
-// A uniform sample of a corpus' lines, of bounded size, so that a tokenizer can be trained on files
+// A uniform sample of a corpus' lines, of limited size, so that a tokenizer can be trained on files
 // larger than memory. The same lines and seed give the same sample.
 class SentenceSample {
  public:
@@ -46,8 +46,8 @@ struct SentencePieceTraining {
 };
 
 // Returns the contents of the model file. The special tokens are control symbols with ids 0 to 4,
-// which encoding never produces: [PAD], [UNK], [CLS], [SEP], [MASK]. Throws Error when there are
-// too few sentences for the number of pieces, or too few pieces for the characters.
+// which encoding never produces: [PAD], [UNK], [CLS], [SEP], [MASK]. Throws Error if there are too
+// few sentences for the number of pieces, or too few pieces for the characters.
 std::string train_sentencepiece(const std::vector<std::string>& sentences,
                                 const SentencePieceTraining& training);
 

@@ -49,7 +49,7 @@ class CharacterClass {
   bool look_up(char32_t c) const;
 };
 
-// As the next node: the pattern, or the part in a lookahead, is over.
+// The value of the next node if the pattern, or the part in a lookahead, is over.
 constexpr int kAccept = -1;
 
 struct PatternNode {
@@ -126,7 +126,7 @@ std::optional<std::uint32_t> categories_named(const std::string& name) {
   return static_cast<std::uint32_t>(mask);
 }
 
-// Reads a pattern. Each sequence is linked from its end, because a node knows the one after it.
+// Reads a pattern. Each sequence is linked from its end, because each node stores its successor.
 class PatternReader {
  public:
   PatternReader(std::string_view pattern, const std::string& location,
@@ -183,7 +183,7 @@ class PatternReader {
     }
   }
 
-  // Alternatives up to a ")" or the end; each goes on at `next`.
+  // Reads alternatives up to a ")" or the end. Each continues at `next`.
   int read_choice(int next, bool folded, int depth) {
     if (depth > kMostNesting) refuse("groups nested too deeply");
     std::vector<int> alternatives{read_sequence(next, folded, depth)};
@@ -237,7 +237,8 @@ class PatternReader {
       if (!item.folded || pattern_[position_ - 1] != ':') take("?:");
       if (at("?")) refuse("a group of another kind");
       item.group = position_;
-      // The nodes of this first reading end at kAccept and are dropped: what follows is not known.
+      // The nodes of this first reading end at kAccept and are dropped, since their successor is
+      // not known yet.
       const std::size_t nodes = nodes_.size(), sets = sets_.size(), parts = parts_;
       read_choice(kAccept, item.folded, depth + 1);
       nodes_.resize(nodes);
@@ -411,7 +412,7 @@ class PatternMatcher {
                  std::string_view text, std::int64_t& effort)
       : nodes_(nodes), sets_(sets), text_(text), effort_(effort) {}
 
-  // Where the match of a node and all that follows it ends.
+  // The position where the match of a node and its successors ends.
   std::optional<std::size_t> match(int number, std::size_t position) {
     while (number != kAccept) {
       spend();

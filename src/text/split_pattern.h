@@ -32,17 +32,17 @@ class SplitPattern {
   struct Match {
     std::size_t begin = 0, end = 0;
   };
-  // The first match in valid UTF-8 from `position` on; `begin` is the text's size where there is
-  // none. `effort` counts down, and Error (failure) ends a pattern that backtracks without end.
+  // The first match in valid UTF-8 from `position` on; `begin` is the text's size if there is none.
+  // `effort` counts down, and Error (failure) ends a pattern that backtracks without end.
   Match find(std::string_view text, std::size_t position, std::int64_t& effort) const;
-  // The effort that finding all matches in a text of so many bytes may take.
+  // The effort allowed for finding all matches in a text of this many bytes.
   static std::int64_t effort_for(std::size_t bytes);
 
  private:
   std::unique_ptr<const SplitProgram> program_;
 };
 
-// GPT-2's, which the ByteLevel step uses by itself.
+// GPT-2's pattern, which the ByteLevel step uses without being given one.
 inline constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 

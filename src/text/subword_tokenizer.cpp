@@ -118,7 +118,7 @@ bool is_count(std::string_view word) {
 
 struct Codes {
   Merges merges;
-  WordEnd word_end = WordEnd::separate;  // what a file without a version means
+  WordEnd word_end = WordEnd::separate;  // the meaning of a file without a version
 };
 
 Codes parse_codes(const SubwordFiles& files) {
@@ -195,9 +195,8 @@ SubwordMerges::SubwordMerges(const std::vector<std::pair<std::string, std::strin
   const auto intern = [&](const std::string& text) {
     return symbols_.emplace(text, static_cast<Symbol>(symbols_.size())).first->second;
   };
-  // From the last to the first, so that the first of equals stays, as in subword-nmt. A pair keeps
-  // the place in this walk where it came first, which decides between pairs that join to the same
-  // text.
+  // Walks from the last to the first, so that the first of equals stays, as in subword-nmt. A pair
+  // keeps its first place in this walk, which decides between pairs that join to the same text.
   for (std::size_t i = merges.size(); i-- > 0;) {
     const auto& [left, right] = merges[i];
     const std::uint64_t key = pair_key(intern(left), intern(right));
@@ -241,7 +240,8 @@ std::vector<SubwordMerges::Part> SubwordMerges::merge(std::string_view word, boo
       if (here != nullptr && (best == nullptr || here->rank < best->rank)) best = here;
     }
     if (best == nullptr) break;
-    // Everywhere at once, from the left; a part that has just been merged is not merged again.
+    // Merges everywhere at once, from the left. A part that has just been merged is not merged
+    // again.
     std::vector<Part> merged;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (i + 1 < parts.size() && merge_at(i) == best) {
@@ -274,8 +274,8 @@ void SubwordMerges::take_apart(const SubwordPiece& piece,
     pieces.push_back(piece);
     return;
   }
-  // Where the right half is the mark of the end alone, subword-nmt drops it, and writes the left
-  // half as if the word went on.
+  // If the right half is only the end mark, subword-nmt drops it and writes the left half as if the
+  // word continued.
   for (const SubwordPiece& half :
        {SubwordPiece{.text = piece.text.substr(0, left_bytes), .ends_word = false},
         SubwordPiece{.text = piece.text.substr(left_bytes), .ends_word = piece.ends_word}}) {
@@ -290,7 +290,7 @@ void SubwordMerges::take_apart(const SubwordPiece& piece,
 
 std::vector<SubwordPiece> SubwordMerges::split(
     std::string_view word, const std::function<bool(const SubwordPiece&)>& known) const {
-  // Merging takes quadratic time. Longer texts are no words, and are split in runs of so many
+  // Merging takes quadratic time. Longer texts are no words and are split in runs of this many
   // bytes.
   constexpr std::size_t kLongestWord = 1000;
   std::vector<SubwordPiece> pieces;

@@ -1,7 +1,7 @@
 // Byte-pair encoding as `subword-nmt` (Sennrich et al. 2016) and fastBPE apply it, with the codes
-// and vocabulary that translation systems publish. Text is expected as those systems saw it:
-// tokenised (by Moses' rules, say), with spaces between words. A piece inside a word ends with the
-// joiner "@@".
+// and vocabulary that translation systems publish. Text must have the form that those systems read:
+// tokenised (for example by Moses' rules), with spaces between words. A piece inside a word ends
+// with the joiner "@@".
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ struct SubwordFiles {
   std::int64_t threshold = 0;  // pieces that are rarer are split into smaller ones
 };
 
-// Both as the contents of one model file (JSON). Throws Error naming file:line.
+// Joins both into the contents of one model file (JSON). Throws Error naming file:line.
 std::string subword_model(const SubwordFiles& files);
 
-// True when the contents say that they are such a model file.
+// True if the contents say that they are such a model file.
 bool is_subword_model(std::string_view contents);
 
 // Ids 0 to 3 are [PAD], [UNK], [CLS] (begins a sentence), [SEP] (ends it); the vocabulary follows.
-// Throws Error naming the location when a field is missing or wrong.
+// Throws Error naming the location if a field is missing or wrong.
 std::unique_ptr<Tokenizer> make_subword_tokenizer(std::string contents,
                                                   const std::string& location);
 
@@ -51,16 +51,16 @@ struct SubwordPiece {
   bool ends_word = false;
 };
 
-// The merges of byte-pair encoding, applied to one word after the other: the arithmetic of
-// subword-nmt, apart from the vocabulary's ids.
+// The merges of byte-pair encoding, applied to single words: the arithmetic of subword-nmt, without
+// the vocabulary's ids.
 class SubwordMerges {
  public:
   // Pairs of symbols in the order of their rank; "</w>" marks the end of a word. A pair that is
   // listed twice has its first rank.
   SubwordMerges(const std::vector<std::pair<std::string, std::string>>& merges, WordEnd word_end);
 
-  // Splits a word of valid UTF-8 without spaces. A piece that is not `known` is taken apart again
-  // where a merge made it. The result points into the word.
+  // Splits a word of valid UTF-8 without spaces. A merged piece that is not `known` is split again.
+  // The result points into the word.
   std::vector<SubwordPiece> split(std::string_view word,
                                   const std::function<bool(const SubwordPiece&)>& known) const;
 

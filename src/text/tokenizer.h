@@ -19,7 +19,7 @@ namespace roformer {
 
 using TokenId = std::int32_t;
 
-// Ids of the special tokens; -1 where a vocabulary has none.
+// Ids of the special tokens; -1 if a vocabulary has none.
 struct SpecialTokens {
   TokenId padding = -1;
   TokenId unknown = -1;
@@ -29,7 +29,7 @@ struct SpecialTokens {
 };
 
 // A model's chat template in Hugging Face's form (text/chat_template.h), and the names that it
-// uses. Empty where the model has none.
+// uses. Empty if the model has none.
 struct ChatFormat {
   std::string source;
   std::string begin;  // bos_token
@@ -50,13 +50,13 @@ class Tokenizer {
   // Appends the ids of the text, without special tokens. Invalid UTF-8 is replaced by U+FFFD and
   // counted (see invalid_sequences). Safe to call from several threads.
   virtual void encode(std::string_view text, std::vector<TokenId>& ids) const = 0;
-  // As encode(), but the name of a special token in the text ("<|im_start|>") is that token, as in
-  // transformers. For what a user asks a model; kinds whose special tokens have no name that anyone
-  // writes encode as ever.
+  // The same as encode(), but the name of a special token in the text ("<|im_start|>") becomes that
+  // token, as in transformers. Use it for a user's prompt to a model. Tokenizers whose special
+  // tokens have no names in text encode as usual.
   virtual void encode_prompt(std::string_view text, std::vector<TokenId>& ids) const {
     encode(text, ids);
   }
-  // The text of the ids; special tokens are left out unless asked for. Bytes come back as they are,
+  // The text of the ids. Special tokens are left out unless requested. Bytes come back unchanged,
   // valid UTF-8 or not (see decode_text).
   virtual std::string decode(std::span<const TokenId> ids, bool with_special = false) const = 0;
 
@@ -65,13 +65,13 @@ class Tokenizer {
   virtual std::string piece(TokenId id) const = 0;
   virtual const SpecialTokens& special() const = 0;
   bool is_special(TokenId id) const;
-  // True when the piece begins a word, for whole-word masking.
+  // True if the piece begins a word, for whole-word masking.
   virtual bool begins_word(TokenId id) const = 0;
-  // For each id of a text whether it begins a word; where the pieces alone do not say, as in
-  // Chinese, their neighbours do. Sets the size of `begins`. Safe to call from several threads.
+  // For each id of a text, whether it begins a word. If the pieces alone do not say, as in Chinese,
+  // their neighbours do. Sets the size of `begins`. Safe to call from several threads.
   virtual void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const;
   virtual MaskSpaces mask_spaces() const { return {}; }
-  // Whether the line ends of a text are tokens of it; others never see them.
+  // Whether the line ends of a text are tokens. Other tokenizers never see them.
   virtual bool keeps_line_ends() const { return false; }
   // The token that its file puts before every text; -1: none.
   virtual TokenId text_start() const { return -1; }
@@ -96,7 +96,7 @@ class Tokenizer {
   }
 
   // How the tokenizer's model writes a conversation; saved with it. It changes no text's ids, so it
-  // is no part of the fingerprint.
+  // is not part of the fingerprint.
   const ChatFormat& chat() const { return chat_; }
   void set_chat(ChatFormat chat) { chat_ = std::move(chat); }
 
@@ -110,15 +110,15 @@ class Tokenizer {
   ChatFormat chat_;
 };
 
-// As decode() without special tokens, and valid UTF-8: half a character becomes U+FFFD. For callers
-// that look at the text and do not only print it.
+// The same as decode() without special tokens, but valid UTF-8: half a character becomes U+FFFD.
+// Use it to process the text instead of only printing it.
 std::string decode_text(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 // Whether both give the same pieces the same ids, however they split text.
 bool same_vocabulary(const Tokenizer& a, const Tokenizer& b);
 
-// The ids that end a text which a language model writes: the ones that are named
-// (decoding.end_tokens), else the vocabulary's separator; empty where it has none.
+// The ids that end a text that a language model writes: the named ones (decoding.end_tokens), else
+// the vocabulary's separator. Empty if it has none.
 std::vector<std::int64_t> text_ends(const Tokenizer& tokenizer,
                                     const std::vector<std::int64_t>& named);
 
@@ -126,14 +126,14 @@ std::vector<std::int64_t> text_ends(const Tokenizer& tokenizer,
 // at the contents. Throws Error naming a file that is no tokenizer.
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 
-// Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, where there is
+// Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, if there is
 // one, the chat template (chat_template.jinja) into a folder.
 void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& folder);
 // Opens a tokenizer from such a folder. Every field is checked; Error names the file.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 // The names of the files that save_tokenizer writes, for all kinds.
 std::vector<std::string> saved_tokenizer_names();
-// True where save_tokenizer wrote the folder and nothing else is in it.
+// True if save_tokenizer wrote the folder and nothing else is in it.
 bool holds_only_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace roformer

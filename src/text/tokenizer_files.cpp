@@ -163,7 +163,7 @@ bool is_in_folder(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// The file of the folder that can be opened as a tokenizer by itself, or nothing.
+// The file of the folder that can be opened as a tokenizer. Empty if there is none.
 std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
@@ -173,8 +173,8 @@ std::string tokenizer_file(const fs::path& folder) {
              : "";
 }
 
-// A folder of Hugging Face's, with a config.json or a tokenizer_config.json, is not one of ours:
-// says what to name in its place.
+// Refuses a folder of Hugging Face's, with a config.json or a tokenizer_config.json, and says what
+// to name in its place.
 void refuse_model_folder(const fs::path& folder) {
   if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
     return;

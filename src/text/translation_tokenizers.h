@@ -1,5 +1,5 @@
-// The two tokenizers of a translator as runs and data sets store them: a joint vocabulary's in the
-// folder itself, two others in its folders source/ and target/.
+// The two tokenizers of a translator as runs and data sets store them: a joint vocabulary's
+// tokenizer in the folder itself, two different ones in its folders source/ and target/.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct TranslationTokenizers {
   std::shared_ptr<const Tokenizer> source, target;
   bool joint = true;  // the same pieces have the same ids
 };
-// Throws Error (failure) as load_tokenizer.
+// Throws Error (failure) as load_tokenizer does.
 TranslationTokenizers load_translation_tokenizers(const std::filesystem::path& folder);
 
 // Whether save_tokenizer or save_translation_tokenizers wrote the entry of that name in a folder.

@@ -1,5 +1,5 @@
-// UTF-16 as UTF-8. A unit that is half of a character, without its other half, becomes U+FFFD and
-// is counted.
+// Converts UTF-16 to UTF-8. A unit that is half of a character, without its other half, becomes
+// U+FFFD and is counted.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Utf16Decoder {
 
   // Appends the text of the next bytes, which come in pieces of any size.
   void feed(std::string_view bytes, std::string& text);
-  // The end: appends U+FFFD for a character of which only a part came.
+  // Call it at the end: appends U+FFFD for an incomplete character.
   void finish(std::string& text);
   std::uint64_t replaced() const { return replaced_; }
 

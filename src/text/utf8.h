@@ -1,5 +1,5 @@
-// UTF-8 at the gate: text from outside is made valid once, each malformed sequence replaced by
-// U+FFFD and counted, so that no later code needs to think about broken input.
+// UTF-8 from outside. Text is made valid once: each malformed sequence becomes U+FFFD and is
+// counted, so that no later code needs to handle broken input.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace roformer {
 
-// Returns the text itself when it is valid, else `storage` filled with the repaired text. One
-// U+FFFD stands for each maximal malformed part, as the Unicode standard recommends (and as Python
-// and ICU do); `replaced` grows by their number.
+// Returns the text itself if it is valid, else `storage` filled with the repaired text. One U+FFFD
+// replaces each maximal malformed part, as the Unicode standard recommends (and as Python and ICU
+// do). Adds their number to `replaced`.
 std::string_view repair_utf8(std::string_view text, std::string& storage, std::uint64_t& replaced);
 
 // The same as an object, which holds the repaired text.
@@ -26,7 +26,7 @@ struct ValidText {
 
 bool is_valid_utf8(std::string_view text);
 
-// True when no byte is above 127.
+// True if no byte is above 127.
 bool is_ascii(std::string_view text);
 
 // The code points of valid text.
@@ -41,7 +41,7 @@ char32_t next_code_point(std::string_view text, std::size_t& position);
 inline bool is_continuation_byte(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
-// Where the character that ends before `position` begins; position > 0.
+// The beginning of the character that ends before `position`; position > 0.
 std::size_t character_before(std::string_view text, std::size_t position);
 
 }  // namespace roformer

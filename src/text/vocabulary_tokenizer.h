@@ -1,6 +1,6 @@
-// The common part of tokenizers with a vocabulary: the contents of their file, their pieces with
-// the special ones among them, text that is made valid before it is split, and the JSON that this
-// program keeps its own vocabularies in.
+// The common part of tokenizers with a vocabulary: the contents of their file, their pieces
+// including the special ones, the repair of invalid text before it is split, and the JSON in which
+// this program keeps its own vocabularies.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class VocabularyTokenizer : public Tokenizer {
   VocabularyTokenizer(TokenizerKind kind, std::string contents)
       : kind_(kind), contents_(std::move(contents)) {}
 
-  // Appends the ids of valid UTF-8; `names` says how the name of a special token in it is read.
+  // Appends the ids of valid UTF-8. `names` says how to read the name of a special token in it.
   virtual void encode_text(std::string_view text, SpecialNames names,
                            std::vector<TokenId>& ids) const = 0;
   std::size_t index_of(TokenId id) const {
@@ -49,7 +49,7 @@ class VocabularyTokenizer : public Tokenizer {
   std::string contents_;
 };
 
-// True when the contents begin as a file of this format, {"format": FORMAT, ...}.
+// True if the contents begin like a file of this format, {"format": FORMAT, ...}.
 bool is_vocabulary_json(std::string_view contents, std::string_view format);
 // Parses it. Throws Error (failure, `location`) for anything but JSON of this format, version 1.
 nlohmann::json parse_vocabulary_json(std::string_view contents, std::string_view format,

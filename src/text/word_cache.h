@@ -1,6 +1,6 @@
-// Remembers the pieces of words already split: natural text repeats its words, and a look-up costs
-// less than splitting. A cache is used by one thread at a time; encode() borrows one from the
-// tokenizer's pool for the length of a call.
+// Remembers the pieces of words that were split before: natural text repeats its words, and a
+// lookup costs less than splitting. Only one thread at a time uses a cache; encode() borrows one
+// from the tokenizer's pool during a call.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace roformer {
 
-// Direct-mapped: a word has one slot, and a new word takes the place of the old one.
+// Direct-mapped: a word has one slot, and a new word replaces the old one.
 class WordCache {
  public:
   static constexpr std::size_t kLongestWord = 30;  // bytes; longer words are not kept
   static constexpr std::size_t kMostPieces = 8;
 
-  // Appends the word's ids: those that are remembered, or those that split() appends.
+  // Appends the word's ids: the remembered ones, or those that split() appends.
   template <class Split>
   void append(std::string_view word, std::vector<std::int32_t>& ids, Split split) {
     if (find(word, ids)) return;

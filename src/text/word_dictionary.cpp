@@ -17,7 +17,7 @@ bool is_ascii_word(char32_t c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// The characters that jieba looks for words in; every other one is a word by itself.
+// The characters that jieba looks up in words. Every other character is a word by itself.
 bool is_block_character(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FD5) || is_ascii_word(c) || c == '+' || c == '#' || c == '&' ||
          c == '.' || c == '_' || c == '%' || c == '-';
@@ -83,8 +83,8 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& loc
 }
 
 // Finds the best way to cut the text after each position, from the last character to the first.
-// Among equal ways the one with the longer first word wins, as in jieba. Single digits and letters
-// of ASCII are joined afterwards.
+// Among equal ways the one with the longer first word wins, as in jieba. Single ASCII digits and
+// letters are joined afterwards.
 void WordDictionary::cut_block(const std::vector<char32_t>& characters,
                                std::vector<std::size_t>& ends) const {
   const std::size_t size = characters.size();

@@ -15,12 +15,12 @@ namespace roformer {
 
 class WordDictionary {
  public:
-  // One word a line with its count: "word count", and whatever follows a second space. Throws Error
-  // naming location:line for a line without a count and for text that is not UTF-8.
+  // One word per line with its count: "word count", optionally with more text after a second space.
+  // Throws Error naming location:line for a line without a count and for text that is not UTF-8.
   WordDictionary(std::string_view contents, const std::string& location);
 
-  // Appends to `ends` where each word of valid UTF-8 ends, in bytes. Each character of white space
-  // and punctuation is a word, too.
+  // Appends to `ends` the position, in bytes, where each word of valid UTF-8 ends. Each white space
+  // or punctuation character is also a word.
   void cut(std::string_view text, std::vector<std::size_t>& ends) const;
 
   std::int64_t words() const { return words_; }

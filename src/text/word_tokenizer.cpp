@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kWordsFormat = "roformer words";
 
-// Each character on its own, without regard to its neighbours, as RoFormerTokenizer does.
+// Converts each character separately, without regard to its neighbours, as RoFormerTokenizer does.
 std::string lower_characters(std::string_view text) {
   std::string result;
   result.reserve(text.size());
@@ -164,7 +164,7 @@ WordFiles parse_files(std::string_view contents, const std::string& location) {
 }  // namespace
 
 std::string word_model(const WordFiles& files) {
-  // Reads both, so that their mistakes are reported with the files' own names and lines.
+  // Reads both, so that their errors name the original files and lines.
   make_wordpiece_tokenizer({.contents = files.vocabulary, .location = files.vocabulary_location});
   const WordDictionary dictionary(files.dictionary, files.dictionary_location);
   const nlohmann::ordered_json model = {

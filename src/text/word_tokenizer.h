@@ -16,7 +16,7 @@
 
 namespace roformer {
 
-// The two files of a published model, and how it was made.
+// The two files of a published model, and the options of its tokenizer.
 struct WordFiles {
   std::string vocabulary;  // BERT's vocab.txt
   std::string vocabulary_location;
@@ -26,13 +26,13 @@ struct WordFiles {
   bool characters = false;
 };
 
-// All of it as the contents of one model file (JSON). Throws Error naming file:line.
+// Joins everything into the contents of one model file (JSON). Throws Error naming file:line.
 std::string word_model(const WordFiles& files);
 
-// True when the contents say that they are such a model file.
+// True if the contents say that they are such a model file.
 bool is_word_model(std::string_view contents);
 
-// Throws Error naming the location when a field is missing or wrong.
+// Throws Error naming the location if a field is missing or wrong.
 std::unique_ptr<Tokenizer> make_word_tokenizer(std::string contents, const std::string& location);
 
 // The vocabulary and the dictionary of a tokenizer of kind `words`, for folders of other programs.
@@ -41,15 +41,15 @@ WordFiles word_files(const Tokenizer& tokenizer);
 // Counts the words of a corpus and writes the vocabulary of a word tokenizer.
 class WordCounter {
  public:
-  // `cased` as for WordPiece. The dictionary must outlive the counter.
+  // `cased` has the same meaning as for WordPiece. The dictionary must outlive the counter.
   WordCounter(const WordDictionary& dictionary, bool cased)
       : dictionary_(dictionary), cased_(cased) {}
 
   void add(std::string_view text);
   // The contents of a vocab.txt of at most `size` entries: the special tokens, then words and
-  // characters by how often they occur (a character counts inside words, too, and as a continuation
-  // inside words of letters), equally frequent ones by their bytes. With `characters`, words of
-  // several Chinese characters are left out. Throws Error without any text.
+  // characters by frequency, equally frequent ones by their bytes. A character also counts inside
+  // words, and as a continuation inside words of letters. With `characters`, words of several
+  // Chinese characters are left out. Throws Error if there is no text.
   std::string vocabulary(std::int64_t size, bool characters = false) const;
 
  private:

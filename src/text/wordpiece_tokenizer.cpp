@@ -154,7 +154,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
     return nullptr;
   }
 
-  // BERT's own special tokens have names in a text, too.
+  // BERT's own special tokens also have names in a text.
   void add(const std::vector<AddedToken>& tokens, const std::string& location) {
     std::unordered_map<std::string, TokenId> ids;
     for (std::size_t i = 0; i < pieces_.size(); ++i) ids[pieces_[i]] = static_cast<TokenId>(i);
@@ -213,7 +213,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  // False when the text holds a code point that the table cannot decide.
+  // False if the text holds a code point that the table cannot decide.
   bool encode_by_table(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const {
     WordBuffer buffer;
     std::size_t position = 0;
@@ -277,7 +277,7 @@ std::vector<std::string> vocabulary_lines(std::string_view contents) {
 }
 
 std::string wordpiece_contents(const WordPieceModel& model) {
-  // A vocab.txt and "cased" or "uncased" say all of BERT's two ways.
+  // A vocab.txt and "cased" or "uncased" describe BERT's two variants completely.
   if (model.added.empty() && (model.rules == kCasedBert || model.rules == kUncasedBert)) {
     return model.vocabulary;
   }

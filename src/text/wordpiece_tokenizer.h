@@ -17,8 +17,8 @@ namespace roformer {
 
 inline constexpr std::string_view kContinuation = "##";
 
-// The contents of a WordPiece tokenizer. BERT's two ways, cased and uncased, are a vocab.txt; a
-// model that cuts text in another way, or has added tokens, is kept as one file of JSON
+// The contents of a WordPiece tokenizer. BERT's two variants, cased and uncased, need only a
+// vocab.txt. A model that cuts text in another way, or has added tokens, is kept as one JSON file
 // (wordpiece.json).
 struct WordPieceModel {
   std::string vocabulary;  // a vocab.txt: one entry a line, the line's number is the id
@@ -30,15 +30,15 @@ struct WordPieceModel {
 // tokenizers and Google's BERT read them so.
 std::vector<std::string> vocabulary_lines(std::string_view contents);
 
-// The contents of its file: the vocabulary where that says all, else JSON.
+// The contents of its file: the vocabulary if that describes it completely, else JSON.
 std::string wordpiece_contents(const WordPieceModel& model);
 
-// Whether the contents are such JSON, and what they say. Throws Error naming the location when a
-// field is missing or wrong.
+// Whether the contents are such JSON, and its values. Throws Error naming the location if a field
+// is missing or wrong.
 bool is_wordpiece_model(std::string_view contents);
 WordPieceModel parse_wordpiece_model(std::string_view contents, const std::string& location);
 
-// True when the contents look like a vocabulary: text with a line "[UNK]".
+// True if the contents look like a vocabulary: text with a line "[UNK]".
 bool is_wordpiece_vocabulary(std::string_view contents);
 
 struct WordPieceOptions {
@@ -47,7 +47,7 @@ struct WordPieceOptions {
   std::string location;  // named in errors
 };
 
-// Throws Error when the contents are not a vocabulary.
+// Throws Error if the contents are not a vocabulary.
 std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options);
 
 // The contents of a tokenizer of kind `wordpiece`, for folders of other programs.

@@ -29,7 +29,7 @@ constexpr const char* kAverage = "ema.safetensors";
 constexpr const char* kState = "state.json";
 constexpr const char* kFirst = "first_moment.";
 constexpr const char* kSecond = "second_moment.";
-// "format" is what transformers demands of a file that it loads.
+// transformers requires "format" in a file that it loads.
 const std::map<std::string, std::string> kMetadata = {{"format", "pt"}, {"roformer_version", "1"}};
 
 // The part of a flat buffer that belongs to a parameter.
@@ -46,7 +46,7 @@ std::vector<NamedTensor> model_tensors(const ParameterStore& parameters) {
   return tensors;
 }
 
-// A whole model: parameters that are not trained are stored as they are.
+// Describes a whole model. Parameters that are not trained are stored unchanged.
 std::vector<NamedTensor> average_tensors(const CheckpointParts& parts) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : parts.parameters.all()) {
@@ -105,7 +105,7 @@ void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
   }
 }
 
-// The step in a checkpoint folder's name; nothing for other names.
+// The step in the name of a checkpoint folder; empty for other names.
 std::optional<std::int64_t> step_of(const fs::path& folder) {
   const fs::path plain = folder.lexically_normal();  // "step-00000010/" ends in nothing
   const std::string name = (plain.has_filename() ? plain : plain.parent_path()).filename().string();
@@ -119,14 +119,15 @@ std::optional<std::int64_t> step_of(const fs::path& folder) {
 
 void remove_folder(const InnerPath& checkpoints, const std::string& name) {
   InnerPath partial = checkpoints / name;
-  // A folder that is half removed must not look whole.
+  // A partly removed folder must not look complete.
   if (!name.ends_with(kPartial)) {
     const InnerPath folder = std::exchange(partial, checkpoints / (name + kPartial));
     partial.remove_all();
     const std::error_code error = folder.rename_to(partial);
     if (error) throw_failure(folder.string(), "cannot remove: " + error.message());
   }
-  // On a network disk a file that somebody reads stays; the next opening of the run tries again.
+  // On a network disk a file that somebody reads cannot be removed. The next opening of the run
+  // tries again.
   const std::error_code error = partial.remove_all();
   if (error) log::warn("{}: cannot remove: {}", partial.string(), error.message());
 }
@@ -136,8 +137,8 @@ struct Ranked {
   ValidationRecord validation;
 };
 
-// The validated checkpoints, best first, the older of equals first. `unreadable` is called for one
-// whose state cannot be read.
+// The validated checkpoints, best first; the older of equals comes first. Calls `unreadable` for
+// each checkpoint whose state cannot be read.
 std::vector<Ranked> rank_checkpoints(
     const fs::path& checkpoints,
     const std::function<void(const fs::path& folder, const Error& problem)>& unreadable) {
@@ -157,7 +158,7 @@ std::vector<Ranked> rank_checkpoints(
   return ranked;
 }
 
-// Tells a user who names a folder of runs to name one of them.
+// The hint for a user who names a folder of runs instead of a run.
 void refuse_study(const fs::path& folder) {
   std::vector<std::string> runs;
   for (const fs::path& run : runs_in(folder)) runs.push_back(run.string());
@@ -176,7 +177,8 @@ std::string other_checkpoints(const fs::path& checkpoint) {
                         : fmt::format("the run has others, of step {}", fmt::join(others, ", "));
 }
 
-// Throws Error for the first file that is not as it was written. Old checkpoints have no manifest.
+// Throws Error for the first file that differs from the written one. Old checkpoints have no
+// manifest.
 void check_manifest(const fs::path& checkpoint, bool with_optimizer) {
   const std::optional<Manifest> manifest = Manifest::read(checkpoint);
   if (!manifest) {

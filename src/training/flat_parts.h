@@ -23,12 +23,12 @@ class FlatParts {
   std::int64_t size(std::int64_t rank) const { return end(rank) - begin(rank); }
   std::int64_t processes() const { return processes_; }
 
-  // values [size]: sums this process's part over all processes in the order of their ranks. Adds
-  // the sum to `onto` [part] where that is defined, else writes it into `values`, whose other parts
-  // stay. Exchanges a few MiB at a time.
+  // values [size]: sums this process's part over all processes in the order of their ranks. If
+  // `onto` [part] is defined, adds the sum to it. Otherwise writes it into `values` and leaves the
+  // other parts unchanged. Exchanges a few MiB at a time.
   void sum_own(Processes& processes, const at::Tensor& values, const at::Tensor& onto = {}) const;
-  // values [size]: sends each process's part to all. The part is `own` [part] where that is
-  // defined, else the one in `values`. Where `wanted` is false, `values` is not filled here.
+  // values [size]: sends each process's part to all. The part is `own` [part] if that is defined,
+  // else the part in `values`. If `wanted` is false, `values` is not filled here.
   void gather(Processes& processes, const at::Tensor& values, const at::Tensor& own = {},
               bool wanted = true) const;
   // values [size] of the first process (undefined in the others): each process gets its part in

@@ -1,6 +1,6 @@
 // AdamW over the flat parameter buffers: gradient norm, clipping, loss normalisation, the check for
 // non-finite numbers and the update, in two passes over memory. On a GPU, norm and decision stay on
-// the device, so that nothing waits for it.
+// the device, so that the host does not wait for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -43,33 +43,33 @@ struct Moments {
 
 class AdamW {
  public:
-  // The parameters must be flat and must outlive the optimiser. With `in_parts`, which must outlive
-  // it too, each process keeps and updates one part and gets the others' values after each step;
-  // all processes make the same calls, on CPUs only.
+  // The parameters must be flat and must outlive the optimiser. With `in_parts`, which must also
+  // outlive it, each process keeps and updates one part and gets the other parts after each step.
+  // All processes then make the same calls, only on CPUs.
   AdamW(ParameterStore& parameters, const AdamWOptions& options, Processes* in_parts = nullptr);
 
   // One update from the flat gradient (this process's part of it), which is zero afterwards.
   OptimizerOutcome step(const OptimizerStep& step);
 
-  // Updates so far without skipped ones; waits for the device.
+  // The number of updates, without skipped ones. Waits for the device.
   std::int64_t updates() const;
   void restore_updates(std::int64_t updates);
 
-  // The moments of all parts, for the first process; where they are in parts, the others get none.
+  // The moments of all parts. If the optimiser is in parts, only the first process gets them.
   Moments moments() const;
-  // Tensors to read stored moments into, for the same processes.
+  // Tensors for reading stored moments, on the same processes.
   Moments room_for_moments() const;
-  // Takes what the first process has read into those tensors.
+  // Takes the moments that the first process has read into those tensors.
   void restore_moments(const Moments& moments, Processes& processes);
 
-  // False where a parameter or a moment is infinite or not a number, which no update can repair;
-  // waits for the device. All processes get the same answer.
+  // False if a parameter or a moment is infinite or NaN, since no update can repair it. Waits for
+  // the device. All processes get the same answer.
   bool is_finite() const;
 
  private:
   ParameterStore& parameters_;
   AdamWOptions options_;
-  Processes* processes_ = nullptr;  // where the optimiser is in parts
+  Processes* processes_ = nullptr;  // set if the optimiser is in parts
   std::optional<FlatParts> parts_;
   std::int64_t begin_ = 0;  // of this process's part of the flat buffers
   std::int64_t end_ = 0;
@@ -86,8 +86,8 @@ class AdamW {
   void update_on_cpu(const OptimizerStep& step, double gradient_scale);
 };
 
-// The Euclidean norm of a contiguous CPU tensor, summed in double in an order that is independent
-// of the number of threads.
+// The Euclidean norm of a contiguous CPU tensor, summed in double. The order of the sum does not
+// depend on the number of threads.
 double norm_on_cpu(const at::Tensor& values);
 
 }  // namespace roformer

@@ -14,7 +14,8 @@ namespace {
 // rare sizes need no graph.
 constexpr std::int64_t kPassesBefore = 2;
 constexpr std::size_t kMostGraphs = 64;
-// Unpadded texts have ever new sizes. Only this many are remembered; later ones run plainly.
+// Unpadded texts keep having new sizes. Only this many are remembered; later sizes run without a
+// graph.
 constexpr std::size_t kMostSizes = 512;
 
 // A graph keeps a pass's temporary memory in addition to that of plain passes.

@@ -26,15 +26,15 @@ class PassGraphs {
   PassGraphs(TrainingObjective& objective, gpu::MakeDeviceGraph make);
 
   // Adds the gradients of one micro-batch to those of the parameters. Returns the summed loss as a
-  // separate tensor without an autograd graph. The numbers are the same with a GPU graph or
-  // without.
+  // separate tensor without an autograd graph. The numbers are the same with and without a GPU
+  // graph.
   at::Tensor pass(const TrainingBatch& batch, const ForwardMode& mode);
 
   // Frees all graphs and their memory, before batches of other sizes.
   void forget();
 
   std::int64_t repeated() const { return repeated_; }  // passes made by a graph
-  // Why no more passes are recorded; else empty.
+  // Why no more passes are recorded, or "".
   const std::string& reason() const { return reason_; }
 
  private:
@@ -61,14 +61,14 @@ class PassGraphs {
   at::Tensor repeat(Recorded& recorded, const TrainingBatch& batch, std::uint64_t key);
 };
 
-// Null where graphs are impossible or do not help. They need training.graphs without check_finite,
-// one process on a GPU that runs this program's kernels, and passes that repeat their work. The log
-// says what is missing on a GPU.
+// Null if graphs are impossible or do not help. They need training.graphs without check_finite, one
+// process on a GPU that runs this program's kernels, and passes that repeat their work. On a GPU
+// the log says which condition fails.
 std::unique_ptr<PassGraphs> make_pass_graphs(TrainingObjective& objective,
                                              const TrainingSettings& settings,
                                              const Processes* processes = nullptr);
 
-// As PassGraphs::pass, without a GPU graph.
+// The same as PassGraphs::pass, without a GPU graph.
 at::Tensor plain_pass(
     TrainingObjective& objective, const TrainingBatch& batch, const ForwardMode& mode,
     const std::function<void()>& forward_done = [] {});

@@ -51,7 +51,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
   return {.seed = resumption.seed};
 }
 
-// By these settings, which may ask for a longer training than before.
+// By the present settings, which may request a longer training than before.
 bool has_ended(const TrainingSummary& summary, const TrainingSettings& settings) {
   if (summary.reason == StopReason::finished) return reached(settings.steps, summary.consumed);
   if (summary.reason != StopReason::patience || settings.patience == 0) return false;

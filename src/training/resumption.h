@@ -27,16 +27,16 @@ struct Resumption {
 // different initial values (another matrix library, for instance).
 void share_weights(ParameterStore& parameters, Processes& processes);
 
-// The state to train from: that of step 0, unless the run is resumed. When it is, parameters,
-// moments and average are restored from the last whole checkpoint; damaged ones after it are set
-// aside. The first process reads and sends everything to the others. Throws Error (failure) where
-// no checkpoint is whole, or the last whole one has another seed or another model.
+// The state from which to train: that of step 0, or of the resumed run. For a resumed run, restores
+// parameters, moments and average from the last complete checkpoint and sets damaged later ones
+// aside. The first process reads and sends everything to the others. Throws Error (failure) if no
+// checkpoint is complete, or if the last complete one has another seed or another model.
 TrainingState resume(const Resumption& resumption);
 
-// The summary of a resumed run that, by these settings, has ended and was to keep no checkpoint of
-// its end (training.keep_last: 0): it must not be trained again from `step`, where its checkpoints
-// end. Nothing where training should go on. The first process reads the summary; the others return
-// an empty one.
+// The summary of a resumed run that has already ended under these settings, if the run kept no
+// checkpoint of its end (training.keep_last: 0). Such a run must not train again from `step`, its
+// last checkpoint. Empty if training should go on. The first process reads the summary; the others
+// return an empty one.
 std::optional<TrainingSummary> ended_before(const RunDirectory& run,
                                             const TrainingSettings& settings, std::int64_t step,
                                             Processes& processes);

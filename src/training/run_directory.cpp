@@ -44,7 +44,7 @@ bool holds_foreign_files(const fs::path& path) {
                      [](const auto& entry) { return !is_ours(entry.path().filename()); });
 }
 
-// Called before anything is written: the run's names in the folder must be plain files and folders.
+// Runs before anything is written: the run's entries in the folder must be plain files and folders.
 void require_plain_run(const fs::path& path) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
@@ -63,8 +63,8 @@ PreviousRun::IsOurs replaced_by(const fs::path& folder) {
   };
 }
 
-// A checkpoint's copy of a config.yaml that is missing or empty, as after a loss of power; "" where
-// the file is there or no checkpoint has a copy.
+// A checkpoint's copy of a config.yaml that is missing or empty, for example after a loss of power.
+// "" if the file exists or no checkpoint has a copy.
 fs::path lost_config(const fs::path& run) {
   const auto has_text = [](const fs::path& file) {
     std::error_code error;
@@ -95,7 +95,8 @@ std::vector<fs::path> names_in(const fs::path& folder) {
   return names;
 }
 
-// On a network disk a file that somebody reads stays; the next opening of the run tries again.
+// On a network disk a file that somebody reads cannot be removed. The next opening of the run tries
+// again.
 void remove_outdated(const InnerPath& folder) {
   const std::error_code error = (folder / kOutdated).remove_all();
   if (error) {

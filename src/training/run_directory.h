@@ -1,6 +1,6 @@
-// The folder of one training, runs/NAME/: the resolved configuration, run.json (what made it), the
-// log, the metrics, the checkpoints and the summary. One process at a time may hold it, and nothing
-// in it is overwritten unless the user says so.
+// The folder of one training, runs/NAME/: the resolved configuration, run.json (how the run was
+// made), the log, the metrics, the checkpoints and the summary. Only one process at a time may hold
+// it, and nothing in it is overwritten unless the user requests it.
 #pragma once
 
 #include <exception>
@@ -39,20 +39,20 @@ class PreviousRun {
   // True for the names, at the top of the folder, that belong to a run.
   using IsOurs = std::function<bool(const std::filesystem::path& name)>;
 
-  // Puts the run's files aside. The folder must be locked.
+  // Moves the run's files aside. The folder must be locked.
   PreviousRun(std::filesystem::path folder, IsOurs is_ours);
-  // Puts them back in place of the new run's, unless they were discarded.
+  // Moves them back in place of the new run's files, unless they were discarded.
   ~PreviousRun();
   PreviousRun(const PreviousRun&) = delete;
   PreviousRun& operator=(const PreviousRun&) = delete;
 
-  // Removes the old run's files, once the new run works.
+  // Removes the old run's files after the new run works.
   void discard();
   bool is_discarded() const { return discarded_; }
 
   // Whether a killed process left files in one of the folders above.
   static bool needs_recovery(const std::filesystem::path& folder);
-  // Brings the old run back, or removes it where it was discarded. The folder must be locked.
+  // Brings the old run back, or removes it if it was discarded. The folder must be locked.
   static void recover(const std::filesystem::path& run, const IsOurs& is_ours);
   // True for the names above.
   static bool is_aside(const std::filesystem::path& name);
@@ -65,12 +65,12 @@ class PreviousRun {
 
 class RunDirectory {
  public:
-  // Makes or opens the folder and locks it. Throws Error: usage when a run is there and must not be
-  // (or the reverse), failure when the folder cannot be written, holds a link or a pipe where a
-  // run's file belongs, or another process holds it.
+  // Makes or opens the folder and locks it. Throws Error. It is usage if a run exists and must not
+  // (or the reverse). It is failure if the folder cannot be written, has a link or a pipe in place
+  // of a run's file, or is held by another process.
   RunDirectory(std::filesystem::path path, ExistingRun existing);
-  // The folder as the other processes of a training see it: the first process holds it, and this
-  // one makes, locks and writes nothing.
+  // The folder for the other processes of a training. The first process holds it; this process
+  // makes, locks and writes nothing.
   static RunDirectory of_first_process(std::filesystem::path path, ExistingRun existing);
 
   const std::filesystem::path& path() const { return path_; }
@@ -83,12 +83,12 @@ class RunDirectory {
   InnerPath checkpoints() const { return folder() / "checkpoints"; }
   InnerPath summary() const { return folder() / "summary.json"; }
 
-  // The new run works: the run that it overwrites is removed. Without this call the old run comes
-  // back when this object is destroyed.
+  // Declares that the new run works, and removes the run that it overwrites. Without this call the
+  // old run comes back when this object is destroyed.
   void confirm() const;
   // False while an overwritten run would still come back.
   bool is_confirmed() const;
-  // For a run that could not begin: removes what it wrote except its log, so that its name is free
+  // For a run that could not begin: removes its files except the log, so that its name is free
   // again. Does nothing for a run that is confirmed, resumed or overwrites another.
   void withdraw() const;
   // Writes the error that ended the run to its log.
@@ -96,7 +96,7 @@ class RunDirectory {
     if (log_) log_->error(why.what());
   }
 
-  // True when the folder held a run, which is now resumed.
+  // True if the folder held a run, which is now resumed.
   bool resumed() const { return resumed_; }
 
  private:
@@ -111,18 +111,18 @@ class RunDirectory {
   std::optional<log::FileSink> log_;  // the last: the file is closed before the old run comes back
 };
 
-// Repairs the folder of a run: finishes what a process killed during --overwrite left undone, and
-// replaces a config.yaml that was lost or emptied by the copy in the last checkpoint that has one.
+// Repairs the folder of a run. Finishes the work of a process that was killed during --overwrite.
+// Replaces a lost or empty config.yaml by the copy in the last checkpoint that has one.
 void recover_run(const std::filesystem::path& path);
-// True where a run was begun: its config.yaml, which is written first, exists.
+// True if a run has begun: config.yaml, its first file, exists.
 bool is_run(const std::filesystem::path& path);
-// The runs in a folder that is not a run itself, such as a study's; sorted.
+// The runs in a folder that is not a run itself, such as a study's, sorted.
 std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder);
-// Throws Error (usage) where there is no run to resume.
+// Throws Error (usage) if there is no run to resume.
 void require_run(const std::filesystem::path& path);
 
-// For commands that make a run and cannot resume one: throws Error (usage) where a run exists that
-// may not be overwritten. `otherwise` is the other way out.
+// For commands that make a run and cannot resume one: throws Error (usage) if a run exists that may
+// not be overwritten. `otherwise` is a hint at another way.
 void refuse_existing(const std::filesystem::path& path, ExistingRun existing,
                      const std::string& otherwise);
 

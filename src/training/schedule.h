@@ -1,8 +1,8 @@
 // The learning rate over a training, and the stages of a training.
 //
 // The rate is a share of its peak: warm-up to the peak, then constant, linear, cosine or inverse
-// square root. It is a pure function of progress, so that training lengths of any unit (steps,
-// epochs, tokens, minutes) have the same schedules and resuming needs no state.
+// square root. It is a pure function of progress, so trainings measured in any unit (steps, epochs,
+// tokens, minutes) have the same schedules, and resuming needs no state.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct BatchMeasure {
   double tokens_per_batch = 0;
   double batches_per_step = 1;
 };
-// Steps of a period, as far as they can be known in advance (not for minutes).
+// The number of steps in a period, if it is known in advance (not for minutes).
 double steps_in(const Period& period, const BatchMeasure& batch);
 
 // The schedule of the settings, its warm-up as a share of the training.
@@ -51,7 +51,7 @@ Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& bat
 // is one stage without end.
 class StagePlan {
  public:
-  // `numbers`: those of a step of training.accumulation micro-batches. Throws Error (usage) for a
+  // `numbers` describe a step of training.accumulation micro-batches. Throws Error (usage) for a
   // stage whose micro-batches the processes cannot share evenly.
   StagePlan(const TrainingSettings& settings, std::span<const StageSettings> stages,
             const BatchNumbers& numbers);
@@ -59,7 +59,7 @@ class StagePlan {
   // 0 without stages.
   std::int64_t stages() const { return staged_ ? std::ssize(stages_) : 0; }
   std::int64_t stage_of_step(std::int64_t step) const;  // after the end, the last stage
-  // True where a stage is done after this many steps.
+  // True if a stage ends after this many steps.
   bool ends_stage(std::int64_t steps) const;
   // How the processes share the micro-batches of a step.
   const BatchNumbers& numbers(std::int64_t step) const;

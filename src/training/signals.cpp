@@ -14,7 +14,7 @@ std::atomic<int> received_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 
 // The first request: its time in ns, shifted left by one, plus 1 for a SIGTERM; 0: none yet. SIGHUP
-// is none: a session that ends sends it before SIGTERM.
+// does not count, since a login session that ends sends it before SIGTERM.
 std::atomic<std::int64_t> first_request = 0;
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -24,8 +24,8 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// A SIGTERM that follows the first this soon is a repetition: `timeout` signals a process and then
-// its group, and the kernel signals the children as the threads of a parent die one by one.
+// A SIGTERM this soon after the first counts as its repetition: `timeout` signals a process and
+// then its group, and the kernel signals the children as the threads of a parent die one by one.
 constexpr std::int64_t kSameRequest = 1'000'000'000;  // ns
 
 std::int64_t now() {
@@ -34,7 +34,7 @@ std::int64_t now() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-// Only what is safe in a handler: clock_gettime, write and _exit.
+// Uses only functions that are safe in a handler: clock_gettime, write and _exit.
 void on_signal(int signal) {
   const bool terminates = signal == SIGTERM, asks = signal == SIGINT || terminates;
   if (received_signal != 0 && !asks) return;

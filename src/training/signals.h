@@ -12,7 +12,7 @@
 
 namespace roformer {
 
-// The exit code of a program that a signal ended is this plus the signal's number, as in shells.
+// If a signal ended a program, its exit code is this plus the signal's number, as in shells.
 inline constexpr int kSignalExit = 128;
 
 // Handles these signals while it lives, then restores the previous handlers. Inside another
@@ -34,7 +34,7 @@ class StopSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Thrown out of a validation that a signal stops. The resumed training makes it again.
+// Thrown from a validation that a signal stops. The resumed training repeats it.
 struct ValidationStopped {};
 
 // Called in a validation's loop: throws ValidationStopped once a signal has asked to stop. With

@@ -23,12 +23,12 @@ class Diverged : public Error {
 };
 
 // Tells a leap of the loss from the noise of batches. The log reports it, since a run that survives
-// one is often worse for it.
+// a leap is often worse for it.
 class LossSpikes {
  public:
-  // Takes the finite loss of a step. True where it lies above the earlier losses by six of their
-  // standard deviations and by a fifth of their mean. A spike is reported once, until the losses
-  // have come down.
+  // Takes the finite loss of a step. True if the loss exceeds the mean of the earlier losses by six
+  // of their standard deviations and by a fifth of the mean. A spike is reported once, until the
+  // losses have come down.
   bool add(double loss);
   double mean() const { return mean_; }  // of the earlier losses, recent ones counting more
 
@@ -53,15 +53,15 @@ class DivergenceWatch {
 
   // Reports a skipped step, the `in_row`-th in a row. Throws Diverged after too many.
   void skipped(std::int64_t step, const StepFigures& figures, std::int64_t in_row);
-  // Takes the loss of a finite step. Throws Diverged where the training has stopped learning.
+  // Takes the loss of a finite step. Throws Diverged if the training has stopped learning.
   void finite(std::int64_t step, double loss);
 
-  // training.check_finite: throws Diverged where the result of a step is not finite. `first` has,
-  // for each process, the first layer output that is not finite, or "".
+  // training.check_finite: throws Diverged if the result of a step is not finite. For each process,
+  // `first` has the first layer output that is not finite, or "".
   void require_finite(std::int64_t step, const StepResult& result,
                       const std::vector<std::string>& first) const;
 
-  // Throws Diverged with remedies and the checkpoint that is left.
+  // Throws Diverged with remedies and the remaining checkpoint.
   [[noreturn]] void diverged(const std::string& what) const;
 
  private:
@@ -74,23 +74,23 @@ class DivergenceWatch {
 };
 
 // Collects the results of training steps. Their numbers stay on the device until they are needed,
-// since reading one waits for the GPU. Then they are added to the window of metrics and to
-// TrainingState, and DivergenceWatch sees them.
+// since reading one waits for the GPU. Then they go into the window of metrics, into TrainingState
+// and to DivergenceWatch.
 class StepAccount {
  public:
-  // Both outlive it. `sound` is called whenever a step is known to have done the weights no harm.
+  // Both must outlive it. Calls `sound` whenever a step is known to have left the weights intact.
   StepAccount(TrainingState& state, DivergenceWatch& divergence, std::function<void()> sound);
 
   // Adds the step that state.consumed.steps has just counted. `stage` counts from 1; 0: no stages.
   void add(StepResult result, double learning_rate, std::int64_t stage);
-  // True where no more numbers should wait on the device.
+  // True if no more numbers should wait on the device.
   bool is_full() const;
   // Reads the numbers of all steps that were added. Throws Diverged after too many bad ones.
   void settle();
 
-  // The last step that was settled, at the speed of the window; all but `done` and `seconds_left`.
+  // The last settled step, at the speed of the window, without `done` and `seconds_left`.
   StepReport last_step() const;
-  // The same with the means over the window's steps; NaN where none counted.
+  // The same with the means over the window's steps. NaN if none counted.
   StepReport window() const;
   // Starts a new window.
   void close_window();

@@ -17,8 +17,8 @@ class LossSums {
  public:
   void add(const at::Tensor& loss) { losses_.push_back(loss); }
 
-  // Returns false where one of the processes misses micro-batches because it gives the step up.
-  // This is sent with the other numbers, so that it costs nothing.
+  // Returns false if a process lacks micro-batches because it gives the step up. This travels with
+  // the other numbers, so it costs nothing.
   bool finish(Processes& processes, StepSums& sums, std::int64_t missing) {
     std::vector<double> own{static_cast<double>(missing), static_cast<double>(sums.targets),
                             static_cast<double>(sums.tokens)};
@@ -52,8 +52,8 @@ class LossSums {
   std::vector<at::Tensor> losses_;  // of this process's micro-batches
 };
 
-// Adds the gradients of a process as they come, then those of the processes: the fewest bytes, sent
-// during the last backward pass.
+// Adds the gradients of a process as they are computed, then those of all processes. This sends the
+// fewest bytes, and sends them during the last backward pass.
 class FastReduction : public StepReduction {
  public:
   FastReduction(Processes& processes, const ParameterStore& parameters, std::int64_t bucket)

@@ -25,15 +25,15 @@ struct StepSums {
 class StepReduction {
  public:
   virtual ~StepReduction() = default;
-  // Before this process's last backward pass of the step.
+  // Call it before this process's last backward pass of the step.
   virtual void begin_last() {}
-  // After the backward pass of each micro-batch, with its loss []. The flat gradient holds what was
-  // added since the last call.
+  // Call it after the backward pass of each micro-batch, with its loss []. The flat gradient holds
+  // the sum since the last call.
   virtual void add_micro_batch(const at::Tensor& loss, ParameterStore& parameters) = 0;
-  // After the last micro-batch: sums and flat gradient become those over all processes. Where the
-  // optimiser is in parts, only this process's part of the gradient is defined. `missing`:
-  // micro-batches that this process left out because the step is given up. Returns false where any
-  // process left one out; sums and gradient are then undefined.
+  // Call it after the last micro-batch: sums and flat gradient become those over all processes. If
+  // the optimiser is in parts, only this process's part of the gradient is defined. `missing` is
+  // the number of micro-batches that this process left out because the step is given up. Returns
+  // false if any process left one out; sums and gradient are then undefined.
   virtual bool finish(StepSums& sums, ParameterStore& parameters, std::int64_t missing) = 0;
 };
 
@@ -43,8 +43,8 @@ struct ReductionSettings {
   std::int64_t bucket = 0;  // numbers of the gradient in one call to the others; 0: bucket_size()
 };
 
-// For a gradient of `count` numbers: an eighth of it, so that most of it is sent during the
-// backward pass, but at least 1 MiB and at most 16 MiB, which fill a connection.
+// The bucket size for a gradient of `count` numbers: an eighth of it, so that most of it is sent
+// during the backward pass, but at least 1 MiB and at most 16 MiB, which fill a connection.
 std::int64_t bucket_size(std::int64_t count);
 
 // Null for one process in the fast order, which has nothing to combine.
@@ -52,9 +52,9 @@ std::unique_ptr<StepReduction> make_step_reduction(Processes& processes,
                                                    const ParameterStore& parameters,
                                                    const ReductionSettings& settings);
 
-// The sum of the flat gradient over several processes, in buckets. A bucket is sent as soon as the
-// backward pass has written all of it, which hooks of the parameters tell; the pass goes on
-// meanwhile. All processes send the buckets in the order of the layers from the last to the first.
+// The sum of the flat gradient over several processes, in buckets. Hooks of the parameters tell
+// when the backward pass has written a whole bucket. The bucket is then sent while the pass
+// continues. All processes send the buckets in the order of the layers from the last to the first.
 class GradientBuckets {
  public:
   // `size`: numbers of a bucket. All must outlive it.
@@ -63,9 +63,10 @@ class GradientBuckets {
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  // The backward pass that follows is the step's last one in this process.
+  // Announces that the next backward pass is this process's last one in the step.
   void watch();
-  // After the pass: sends the remaining buckets. After wait() every process's gradient is the sum.
+  // Call it after the pass: sends the remaining buckets. After wait() every process's gradient is
+  // the sum.
   void begin_rest();
   void wait();
 

@@ -35,14 +35,15 @@ struct BatchNumbers {
   }
 };
 
-// One micro-batch, in the memory of the host. The task derives its own.
+// One micro-batch in host memory. Each task derives a class from it.
 struct TrainingBatch {
   virtual ~TrainingBatch() = default;
   std::int64_t target_count = 0;  // targets that the loss is summed over
   std::int64_t tokens = 0;        // that the model reads
 
-  // For passes that are recorded once and repeated with other batches (pass_graphs.h): batches of
-  // equal sizes differ only in the values of their tensors. Empty: cannot be recorded.
+  // The sizes of the batch, for passes that are recorded once and repeated with other batches
+  // (pass_graphs.h). Batches of equal sizes differ only in the values of their tensors. Empty:
+  // cannot be recorded.
   virtual std::vector<std::int64_t> sizes() const { return {}; }
   virtual std::vector<at::Tensor> tensors() const { return {}; }
   // A copy on the device whose tensors can take the values of other batches.
@@ -57,7 +58,7 @@ struct ForwardMode {
   std::int64_t step = 0;  // for choices that last several steps
 };
 
-// What is minimised: batches by number, and the loss of a batch.
+// The quantity to minimise: batches by number, and the loss of a batch.
 class TrainingObjective {
  public:
   virtual ~TrainingObjective() = default;
@@ -76,7 +77,7 @@ class TrainingTask : public TrainingObjective {
  public:
   // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
-  // The same two for a stage of a training in stages. A task without stages ignores the stage.
+  // The same two functions for a stage of a training. A task without stages ignores the stage.
   virtual std::unique_ptr<TrainingBatch> make_batch_of([[maybe_unused]] std::int64_t stage,
                                                        std::int64_t number) const {
     return make_batch(number);

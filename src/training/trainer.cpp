@@ -78,7 +78,7 @@ AdamWOptions adamw_options(const TrainingSettings& settings) {
           .layer_decay = settings.layer_decay};
 }
 
-// Where checkpoints are chosen by the average's figures, so is the best one.
+// If checkpoints are chosen by the average's figures, so is the best one.
 Ranking ranking_of(const TrainerSetup& setup) {
   Ranking ranking = setup.ranking;
   if (setup.settings.ema > 0 && setup.settings.weights == WeightsKind::ema) {
@@ -154,8 +154,8 @@ class Trainer {
   std::unique_ptr<PassGraphs> graphs_;      // where passes are replayed
   std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
-  // What was consumed when periods were last checked. All decisions use it instead of state_, since
-  // it is the same in all processes; their clocks are not.
+  // The consumption at the last check of the periods. All decisions use it instead of state_, since
+  // it is the same in all processes; their clocks differ.
   Consumed last_checked_;
   int stop_signal_ = 0;  // received by one of the processes
   int steps_since_stop_ = 0;
@@ -229,7 +229,7 @@ class Trainer {
   }
 
   std::optional<StopReason> stop_reason() const {
-    // Not after a bad step, whose weights are not saved.
+    // Does not stop after a bad step, since its weights are not saved.
     constexpr int kMostWaits = 3;
     if (stop_signal_ != 0 &&
         (gave_up_step_ || state_.skipped_in_row == 0 || steps_since_stop_ > kMostWaits)) {
@@ -310,14 +310,14 @@ class Trainer {
     if (save_owed_) save();
   }
 
-  // False where the last step, or the validation after it, was not finite. Such weights are not
-  // saved: the checkpoint before them is the last good one.
+  // False if the last step, or the validation after it, was not finite. Such weights are not saved:
+  // the checkpoint before them is the last good one.
   bool is_sound() const {
     const ValidationRecord* const validation = state_.current();
     return validation != nullptr ? validation->counts() : state_.skipped_in_row == 0;
   }
 
-  // Writes the last window and validates, where the last step has not done so. Returns whether
+  // Writes the last window and validates, unless the last step has done so. Returns whether
   // anything was left to do.
   bool finish() {
     account_.settle();
@@ -327,14 +327,14 @@ class Trainer {
     return logs || validates;
   }
 
-  // Asked between two micro-batches, since a step may take very long. Never after a bad step, whose
-  // weights would not be saved.
+  // Called between two micro-batches, since a step may take very long. Returns false after a bad
+  // step, whose weights would not be saved.
   bool stops_in_step() const {
     return stop_signal_ == 0 && state_.skipped_in_row == 0 &&
            processes_.stops(StopSignals::received() != 0);
   }
 
-  // Returns false where the step was stopped; nothing has changed then.
+  // Returns false if the step was stopped. Nothing has changed then.
   bool compute_step() {
     const std::int64_t step = state_.consumed.steps;
     const double rate = learning_rate();

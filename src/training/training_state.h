@@ -1,6 +1,6 @@
-// How far a training has come: the state that a checkpoint holds (state.json), its validations, and
-// the summary that a finished training leaves (summary.json). With the parameters and the
-// optimiser's moments, the state is all that resuming needs.
+// The progress of a training: the state that a checkpoint holds (state.json), its validations, and
+// the summary that a finished training leaves (summary.json). Resuming needs only the state, the
+// parameters and the optimiser's moments.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace roformer {
 using Figures = std::map<std::string, double>;
 inline constexpr const char* kStandardError = "_standard_error";
 
-// "accuracy 0.3120  loss 4.7550 ± 0.0123": each figure with its standard error, where it has one.
+// "accuracy 0.3120  loss 4.7550 ± 0.0123": each figure with its standard error, if it has one.
 std::string describe_figures(const Figures& figures, const std::string& separator);
 
 struct ValidationRecord {
@@ -32,15 +32,15 @@ struct ValidationRecord {
   Ranking ranking = {};
 
   double ranked() const { return figures.at(ranking.figure); }
-  // False where the ranking figure or the loss is infinite or not a number. Such a validation is
-  // never the best: an accuracy beside such a loss comes from guesses.
+  // False if the ranking figure or the loss is infinite or NaN. Such a validation is never the
+  // best: an accuracy with such a loss is a result of guesses.
   bool counts() const;
 };
 
-// True when a is better than b by the figure that a is ranked by or, where that is equal (often in
-// small sets), by the loss. A validation that does not count is worse than one that counts.
+// True if a is better than b by the figure that ranks a. If the figures are equal (often in small
+// sets), the loss decides. A validation that does not count is worse than one that counts.
 bool is_better(const ValidationRecord& a, const ValidationRecord& b);
-// The first of the best that count, or null.
+// The first of the best validations that count, or null.
 const ValidationRecord* best_of(const std::vector<ValidationRecord>& validations);
 
 // Sums since the last line of metrics.
@@ -86,8 +86,8 @@ TrainingState read_training_state(const std::filesystem::path& file);
 inline constexpr std::size_t kStoredValidations = 32;
 // The JSON of state.json, with those validations only.
 nlohmann::json to_stored_json(const TrainingState& state);
-// Reads the validations that a checkpoint leaves out from metrics.jsonl. Where some are missing, a
-// warning says how many.
+// Reads the validations that a checkpoint leaves out from metrics.jsonl. Warns with the number of
+// missing ones.
 void complete_validations(TrainingState& state, const std::filesystem::path& metrics);
 
 enum class StopReason {
@@ -114,8 +114,8 @@ struct TrainingSummary {
 
 nlohmann::json to_json(const TrainingSummary& summary);
 
-// Reads RUN/summary.json; nothing where the training has not ended. Throws Error (failure) for a
-// file that is not whole.
+// Reads RUN/summary.json. Empty if the training has not ended. Throws Error (failure) for an
+// incomplete file.
 std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run);
 
 }  // namespace roformer

@@ -30,7 +30,7 @@ struct StepSettings {
 struct StepResult {
   StepSums sums;
   OptimizerOutcome outcome;
-  // A process stopped inside the step: nothing was updated, and the other members are undefined.
+  // A process stopped inside the step. Nothing was updated, and the other members are undefined.
   bool given_up = false;
 };
 
@@ -39,11 +39,11 @@ using NextBatch = std::function<std::unique_ptr<TrainingBatch>()>;
 
 // Updates the objective's parameters once, from this process's micro-batches of the step
 // (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made
-// when its turn comes and freed after use. Constraints hold afterwards. Does not wait for a device.
-// Several processes need a reduction; where one of them gives the step up, all do.
+// just before its use and freed afterwards. Constraints hold afterwards. Does not wait for a
+// device. Several processes need a reduction; if one of them gives the step up, all do.
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
                               const StepSettings& settings, StepReduction* reduction = nullptr);
-// The same from existing micro-batches.
+// The same with existing micro-batches.
 StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
                               std::vector<std::unique_ptr<TrainingBatch>> batches,
                               const StepSettings& settings, StepReduction* reduction = nullptr);

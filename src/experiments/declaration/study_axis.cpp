@@ -37,7 +37,7 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-// The axis's value that a flag means: it has the same name, and its keys begin with those of the
+// The axis's value that a flag means. It has the same name, and its keys begin with the keys of the
 // flag (two files may have formulas of one name).
 const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) {
   // The flag names a formula as the file does.
@@ -58,7 +58,7 @@ const MatrixValue* value_meant(const MatrixAxis& axis, const MatrixValue& flag) 
   return nullptr;
 }
 
-// The label with the characters that a folder's name may have. It never begins like a flag.
+// The label with only those characters that a folder's name may have. It never begins like a flag.
 std::string readable_part(const MatrixAxis& axis, const std::string& label) {
   const bool plain = axis.key == "position" || axis.key == "variant";
   std::string text = plain ? label : axis.key.substr(axis.key.rfind('.') + 1) + label;
@@ -70,7 +70,7 @@ std::string readable_part(const MatrixAxis& axis, const std::string& label) {
   return text.starts_with('-') ? "_" + text : text;
 }
 
-// Adds the values that a flag names to those that the axis has.
+// Adds the values that a flag names to the values of the axis.
 void widen(MatrixAxis& axis, MatrixAxis flag) {
   for (MatrixValue& value : flag.values) {
     axis.asked.push_back(value.label);
@@ -78,8 +78,8 @@ void widen(MatrixAxis& axis, MatrixAxis flag) {
   }
 }
 
-// Replaces the values of the axis by those that flags name. One that the file has, too, keeps the
-// keys that it has there.
+// Replaces the values of the axis by those that flags name. A value that the file also has keeps
+// its keys from the file.
 void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   MatrixAxis named = flags.front();
   named.values.clear();
@@ -92,7 +92,7 @@ void replace(MatrixAxis& axis, const std::vector<MatrixAxis>& flags) {
   axis = std::move(named);
 }
 
-// `runs` is one folder, whose name may have commas.
+// `runs` is one folder, even if its name has commas.
 std::vector<std::string> values_of(const Assignment& flag) {
   return flag.key == "runs" ? std::vector<std::string>{flag.text} : split_at_commas(flag.text);
 }
@@ -131,7 +131,7 @@ std::size_t combinations_of(const std::vector<MatrixAxis>& axes) {
 std::string name_part(const MatrixAxis& axis, const std::string& label) {
   constexpr std::size_t kMost = 60;  // of a folder's 255, which other axes and an ending share
   const std::string text = readable_part(axis, label);
-  // Names of formulas may differ only in characters that are left out.
+  // Names of formulas may differ only in characters that are left out here.
   const bool lossy = axis.key == "position" && text != label;
   if (text.size() <= kMost && !lossy) return text;
   return text.substr(0, kMost - 10) + "-" +
@@ -223,7 +223,7 @@ void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems) {
 
 void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
                            const std::vector<Assignment>& flags, Problems& problems) {
-  // True where the axis sets the key, too. Reported once for each axis.
+  // True if the axis also sets the key. Reported once for each axis.
   const auto refuse = [&](const Assignment& given, const MatrixAxis& axis) {
     for (const MatrixValue& value : axis.values) {
       for (const Assignment& other : value.assignments) {

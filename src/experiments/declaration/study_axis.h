@@ -1,4 +1,4 @@
-// The axes of a study before they are multiplied with each other, as file and flags give them.
+// The axes of a study as file and flags give them, before the combinations are formed.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace roformer {
 
-// A value of an axis: its name, and the keys that it sets, which may be more than the axis's own.
+// A value of an axis: its name, and the keys that it sets, which may include keys beyond the axis's
+// own.
 struct MatrixValue {
   std::string label;
   std::vector<Assignment> assignments;
@@ -32,8 +33,8 @@ struct MatrixAxis {
 
 // The key of an axis: `position` for position.scheme.
 std::string axis_key(const std::string& key);
-// The name of a value. A formula of a file has its name there, after the file's where a scheme has
-// that name, too.
+// The name of a value. A formula has the name that its file gives it, with the file's name before
+// it if a scheme has the same name.
 std::string value_label(const std::string& key, const std::string& text);
 
 // The axes of `matrix:`, or of another section with that `name`, and of `variants:`.
@@ -42,7 +43,7 @@ void read_matrix(const YamlFile::Section& section, const std::string& name,
 void read_variants(const YamlFile::Section& section, std::vector<MatrixAxis>& axes,
                    Problems& problems);
 
-// nullptr where no axis has the key.
+// nullptr if no axis has the key.
 const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key);
 
 inline constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
@@ -51,22 +52,23 @@ inline constexpr std::size_t kMostRuns = 10'000;  // more is a slip, not a plan
 std::size_t combinations_of(const std::vector<MatrixAxis>& axes);
 
 // "rope", "seed1", "learning_rate0.001": the part of a run's name that a value of the axis gives.
-// One that is long, or a scheme's that is not the label itself, ends with a hash of the label.
+// It ends with a hash of the label if the label is long, or if it is a scheme's name but not the
+// label itself.
 std::string name_part(const MatrixAxis& axis, const std::string& label);
 
-// Flags with several values, or of an axis, become axes, or widen those of a protocol; returns the
-// others, which are set in all runs.
+// A flag with several values, or one that names an axis, becomes an axis, or adds values to an axis
+// of a protocol. Returns the other flags, which are set in all runs.
 std::vector<Assignment> apply_flags(const std::vector<Override>& overrides, bool protocol,
                                     std::vector<MatrixAxis>& axes, Problems& problems);
 
-// Shortens folders to their last names where those differ: runs/a and runs/b become a and b.
+// Shortens folders to their last names if those differ: runs/a and runs/b become a and b.
 void shorten_paths(std::vector<MatrixAxis>& axes);
 
-// Refuses values that an axis has twice, which would be two runs of one name.
+// Refuses repeated values of an axis, which would give two runs the same name.
 void refuse_repeats(const std::vector<MatrixAxis>& axes, Problems& problems);
 
-// Refuses a key that two axes set, or an axis and a flag for all runs: the later one would win in
-// silence, and runs and rows would be named after values that they do not have.
+// Refuses a key that two axes set, or that an axis and a flag for all runs set. The later one would
+// win silently, and runs and rows would be named after values that they do not have.
 void refuse_keys_set_twice(const std::vector<MatrixAxis>& axes,
                            const std::vector<Assignment>& flags, Problems& problems);
 

@@ -31,22 +31,22 @@ void refuse_equal_names(const std::vector<StudyRun>& runs, const std::string& fi
 void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const StudySettings& study,
                             Problems& problems);
 
-// The loss of word frequencies is one of prepared text, and is compared with losses and bits only.
+// The loss of word frequencies needs prepared text, and is compared only with losses and bits.
 void check_reference_lines(const StudySettings& study, const std::string& file, Problems& problems);
 
 // Language models are evaluated at lengths; translators decode a split.
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems);
 
-// Refuses an option of a scheme that a value of an axis sets and none of its runs uses: those runs
-// would repeat another value's under a different name.
+// Refuses an option of a scheme that a value of an axis sets but none of its runs uses. Those runs
+// would repeat another value's runs under a different name.
 void refuse_idle_options(const std::vector<MatrixAxis>& axes, const std::vector<StudyRun>& runs,
                          Problems& problems);
 
-// Where a key has no effect in a combination, only its first value is run; the other values, the
-// same run under other names, are refused with the reason.
+// If a key has no effect in a combination, only its first value is run. The other values would be
+// the same run under other names and are refused with the reason.
 void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyRun>& runs);
 
-// Contradictory combinations become rows that say so, unless nothing can be run at all.
+// Contradictory combinations become rows that say so, unless no combination can be run.
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems);
 
 }  // namespace roformer

@@ -157,7 +157,7 @@ class AxisReader {
   static std::string label_of_options(const YAML::Node& options, const std::string& before) {
     const YAML::Node name = options["name"];
     if (!name || !name.IsScalar() || name.Scalar().empty()) return before + flow_text(options);
-    // A formula may have a scheme's name, whose row is another.
+    // A formula may have the name of a scheme, which then has another row.
     return find_position_facts(name.Scalar()) == nullptr ? name.Scalar()
                                                          : "formula " + name.Scalar();
   }
@@ -214,7 +214,7 @@ std::string value_label(const std::string& key, const std::string& text) {
   const std::size_t sign = is_shorthand(key) ? text.rfind('#') : std::string::npos;
   if (sign == std::string::npos) return text;
   const std::string name = text.substr(sign + 1);
-  // A formula may have a scheme's name, whose row is another.
+  // A formula may have the name of a scheme, which then has another row.
   const bool taken = find_position_facts(name) != nullptr;
   return taken ? std::filesystem::path(text.substr(0, sign)).filename().string() + "#" + name
                : name;

@@ -12,17 +12,17 @@
 namespace roformer {
 
 // The figures of a run with these settings: counts and times, the figures of its validations under
-// the names that studies use ("validation_loss", "masked_accuracy" in mlm), and those of its task.
-// Each is a metric, and so is its name with "_median" added.
+// their names in studies ("validation_loss", "masked_accuracy" in mlm), and those of its task. Each
+// name is a metric, and so is the name with "_median" added.
 std::vector<std::string> run_figures(const Settings& settings);
 
-// What a study calls the loss of the test set at a length (`evaluate: {split: test}`): "test_loss"
-// at the training's own, else "test_loss_at_length_128".
+// The name in studies for the loss of the test set at a length (`evaluate: {split: test}`):
+// "test_loss" at the training's own length, else "test_loss_at_length_128".
 std::string test_loss_at(std::int64_t length, const Settings& settings);
 
-// "score" for "score_median", the median of a row's runs; nothing for another name.
+// "score" for "score_median", the median of a row's runs. Empty for another name.
 std::optional<std::string> median_of(const std::string& name);
-// "accuracy" for "accuracy_mismatched", on MNLI's second validation set; nothing for another name.
+// "accuracy" for "accuracy_mismatched", on MNLI's second validation set. Empty for another name.
 std::optional<std::string> mismatched_of(const std::string& name);
 
 }  // namespace roformer

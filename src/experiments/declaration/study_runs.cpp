@@ -13,7 +13,7 @@
 namespace roformer {
 namespace {
 
-// The axes of the tuning's trainings: those that it is done per, then the tuned keys.
+// The axes of the tuning's trainings: the axes of `per`, then the tuned keys.
 std::vector<MatrixAxis> tuning_axes(const TuningSection& section,
                                     const std::vector<MatrixAxis>& axes) {
   std::vector<MatrixAxis> result;
@@ -34,7 +34,7 @@ std::string words_of(const std::vector<Assignment>& assignments) {
   return words;
 }
 
-// One that no run of the table has.
+// A seed that no run of the table has.
 std::uint64_t free_seed(const StudySettings& study) {
   std::uint64_t seed = 1001;
   while (std::ranges::any_of(study.runs,

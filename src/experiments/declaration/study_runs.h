@@ -1,4 +1,4 @@
-// The runs that the axes of a study multiply to, and the trainings of its `tune:` section.
+// The runs for all combinations of a study's axes, and the trainings of its `tune:` section.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,29 @@
 
 namespace roformer {
 
-// Asks for each path once: many combinations start from the same model.
+// Reads each path once, since many combinations start from the same model.
 SourceKeys remembered(const SourceKeys& source_keys);
 
-// The run of combination `index`, the last axis running fastest, with the keys of `base` below
-// those of the axes. A combination that contradicts itself says so in its refusals.
+// The run of combination `index`, with the last axis changing fastest. The keys of the axes
+// override those of `base`. If a combination contradicts itself, its refusals say why.
 StudyRun make_run(const std::vector<MatrixAxis>& axes, std::size_t index,
                   const std::vector<Assignment>& base, const SourceKeys& source_keys,
                   Problems& problems);
 
-// What is kept of the axes once they are multiplied.
+// The parts of the axes that are kept after the combinations are formed.
 std::vector<StudyAxis> axes_of(const std::vector<MatrixAxis>& axes);
 
-// The trainings; gives every run of the table its candidates.
+// The trainings of the tuning. Also gives every run of the table its candidates.
 StudySettings make_trials(const TuningSection& section, StudySettings& study,
                           const std::vector<MatrixAxis>& axes, const std::vector<Assignment>& base,
                           const SourceKeys& source_keys, Problems& problems);
 
-// What the section names must be there, and its seed must not be one of the table's.
+// Checks that the names in the section exist, and that its seed is not one of the table's.
 void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& axes,
                   const std::vector<StudyRun>& trials, const StudySettings& study,
                   Problems& problems);
 
-// The tuning of a study whose runs have their folders: trials are made beside them.
+// The tuning of a study whose runs have their folders. Trials are made beside them.
 StudyTuning tuning_of(const TuningSection& section, StudySettings trials,
                       const StudySettings& study);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostTokens = 1 << 20;  // tokens
 
-// A text that is not empty; the value stays as it is where the field is not given.
+// A text that is not empty. The value stays unchanged if the field is missing.
 void take_word(const YamlFields& fields, const std::string& name, std::string& value) {
   fields.take(name, value);
   if (fields.has(name) && value.empty()) fields.refuse(name, "a word");
@@ -41,7 +41,7 @@ PaperValue read_paper_value(const YamlFields& fields) {
           .model = fields.text("model", "")};
 }
 
-// A key of a variant, or the one that it stretches.
+// A key of a variant, or the key that it stretches.
 void check_variant_key(const YamlFields& fields, const std::string& name, const std::string& key) {
   if (!is_assignable(key)) {
     fields.report(fields.node(name), key, "unknown key", suggestion(key, assignable_keys()));
@@ -142,7 +142,7 @@ StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Proble
         if (!by_lengths && !fields.has("lengths") && !fields.has("split")) {
           fields.complain("lengths", "not given", "lengths: [128, 256]");
         }
-        // Lengths have variants; what is decoded without them has sentences.
+        // Evaluations at lengths have variants. Decoding without lengths has sentences.
         for (const char* const key : {"variants", "sentences", "examples"}) {
           const bool of_lengths = key == std::string("variants");
           if (!fields.has(key) || of_lengths == by_lengths) continue;

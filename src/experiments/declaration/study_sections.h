@@ -45,7 +45,7 @@ std::vector<NamedMetric> read_study_section(const YamlFile::Section& section, St
 
 StudyEvaluations read_study_evaluations(const YamlFile::Section& section, Problems& problems);
 
-// As the file has it; StudySettings::tuning is what becomes of it.
+// The section as the file has it. StudySettings::tuning is built from it.
 struct TuningSection {
   SourceLocation where;
   std::vector<MatrixAxis> values;

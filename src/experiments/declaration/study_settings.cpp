@@ -16,7 +16,7 @@
 namespace roformer {
 namespace {
 
-// A study's file and the flags, before the axes are multiplied.
+// A study's file and the flags, before the combinations are formed.
 struct StudyFile {
   std::vector<Assignment> base;  // of all runs
   std::vector<MatrixAxis> axes;
@@ -84,13 +84,13 @@ void make_runs(const StudyFile& parts, const std::string& file, const SourceKeys
   }
   if (problems.empty()) refuse_equal_names(study.runs, file, problems);
   refuse_idle_repeats(parts.axes, study.runs);
-  // Flags may have taken away the runs that an option is for.
+  // Flags may have removed the runs that use an option.
   if (problems.empty() && !parts.replaced) refuse_idle_options(parts.axes, study.runs, problems);
   // The task, on which the figures depend, may be wrong itself.
   if (problems.lines().size() == before) refuse_unknown_metrics(parts.metrics, study, problems);
 }
 
-// runs/STUDY/RUN, or where the study says that its trainings are.
+// runs/STUDY/RUN, or the folder that the study names for its trainings.
 void place_runs(StudySettings& study) {
   study.folder = study.runs.front().settings.runs / study.name;
   for (StudyRun& run : study.runs) {
@@ -103,7 +103,7 @@ void place_runs(StudySettings& study) {
   }
 }
 
-// Logs each notice once, though many runs have it.
+// Logs each notice once, even if many runs have it.
 void say_notices(const StudySettings& study) {
   std::set<std::string> said;
   for (const StudyRun& run : study.runs) {

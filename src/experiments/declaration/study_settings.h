@@ -1,20 +1,20 @@
 // A study: one configuration, and a matrix of keys whose values are tried in every combination.
 //
-//   extends: quickstart.yaml
-//   study: {name: positions, metric: validation_loss, columns: [parameters, tokens_per_second]}
-//   matrix:
-//     position: [rope, sinusoidal]
-//     seed: [1, 2]
+//     extends: quickstart.yaml
+//     study: {name: positions, metric: validation_loss, columns: [parameters, tokens_per_second]}
+//     matrix:
+//       position: [rope, sinusoidal]
+//       seed: [1, 2]
 //
-// A value may come with further keys, `probe.kind: [copy, {addition: {training.steps: 8000}}]`, and
+// A value may set further keys, `probe.kind: [copy, {addition: {training.steps: 8000}}]`.
 // `variants:` is one more axis whose values are named sets of keys:
 //
-//   variants:
-//     - {name: plain}
-//     - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
+//     variants:
+//       - {name: plain}
+//       - {name: stretched, position.rope.scaling: yarn, position.rope.factor: 4}
 //
-// `tune:` chooses values of keys for each row beforehand, and `evaluate:` evaluates what was
-// trained: study_sections.h.
+// Before the study runs, `tune:` chooses values of keys for each row; `evaluate:` evaluates the
+// trained models (study_sections.h).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct PaperValue {
   std::string metric;  // e.g. "validation_loss"
   double value = 0;
   std::string source;  // e.g. "RoFormer, table 2"
-  std::string model;   // whose it is, where a table has several: a row of study.spread
+  std::string model;   // the owner of the value if a table has several: a row of study.spread
 };
 
 struct StudyVariant {
@@ -51,8 +51,8 @@ struct StudyVariant {
 struct StudyEvaluations {
   std::vector<std::int64_t> lengths;  // empty: nothing is evaluated at other lengths
   std::vector<StudyVariant> variants;
-  // "validation" or "test": what the lengths are of (empty: validation), or without lengths what is
-  // decoded (empty: nothing).
+  // "validation" or "test". With lengths, the set that is read (empty: validation); without
+  // lengths, the set that is decoded (empty: none).
   std::string split;
   std::int64_t sentences = 0;  // the first ones of the set; 0: all
   std::int64_t examples = 20;  // shown side by side
@@ -61,8 +61,8 @@ struct StudyEvaluations {
   bool of_test() const { return !lengths.empty() && split == "test"; }
 };
 
-// A line in the charts of the study's metric: a value of the study's file, or the loss of word
-// frequencies ("unigram"), which is computed from the data of the runs.
+// A line in the charts of the study's metric: a value from the study's file, or the loss of word
+// frequencies ("unigram"), computed from the data of the runs.
 struct StudyReferenceLine {
   std::string label;
   std::optional<double> value;  // none: of the data
@@ -76,33 +76,34 @@ struct StudyAxis {
   std::vector<std::string> values;
 };
 
-// The axis over which a row has its runs; it never tells rows apart.
+// The axis of a row's runs. It never tells rows apart.
 inline constexpr const char* kSeedAxis = "seed";
 
 struct StudyRun {
   std::string name;                 // "rope-seed1", the folder of the run
   std::vector<std::string> values;  // one of each axis, in the axes' order
   Settings settings;                // run and runs are set: runs/STUDY/RUN
-  // The settings with each combination of tune.values, as the runs of StudyTuning::study that
-  // agree with this one in tune.per have them, in their order; empty without tuning. `settings` are
+  // The settings with each combination of tune.values. Their order is that of the runs of
+  // StudyTuning::study that agree with this run in tune.per. Empty without tuning. `settings` are
   // the first ones until a choice is made.
   std::vector<Settings> candidates;
   std::vector<std::string> chosen;  // a value of each tuned key, once the choice is made
-  bool asked = true;                // false: shown where it is done, of a protocol (version > 0)
-  std::string notice;               // what flags changed besides their keys, for people; or empty
-  Problems refusals;                // why this combination contradicts itself; mostly empty
+  // False for a run of a protocol (version > 0) that is not requested now. It is shown if finished.
+  bool asked = true;
+  std::string notice;  // other changes that flags made, for people; or empty
+  Problems refusals;   // why this combination contradicts itself; mostly empty
 };
 
 struct StudySettings;
 
-// What `tune:` asks for.
+// The contents of `tune:`.
 struct StudyTuning {
   std::vector<std::string> keys;  // whose values are chosen
   std::vector<std::string> per;   // axes: runs that agree in these share the choice
-  std::string with;               // what else tells its runs from the table's, for people
+  std::string with;               // other differences between its runs and the table's, for people
   std::filesystem::path record;   // of the same protocol, whose trials are taken; empty: none
-  // The trainings that it takes, in runs/STUDY/tuning. Its axes are `per` and then `keys`, its
-  // metric the one that is chosen by.
+  // The trainings of the tuning, in runs/STUDY/tuning. The study's axes are `per`, then `keys`. Its
+  // metric decides the choice.
   std::shared_ptr<const StudySettings> study;
 };
 
@@ -114,22 +115,24 @@ struct StudySettings {
   std::vector<std::string> columns;  // metrics to show after it; empty: those that fit the task
   std::vector<PaperValue> paper;
   // An axis of which every row shows only the value with the best mean of the metric over the
-  // seeds, as learning rates are chosen on a validation set; empty: none.
+  // seeds, as for learning rates chosen on a validation set. Empty: none.
   std::string choose;
-  // An axis whose values become the columns of a table of their own, with `paper` as further rows.
+  // An axis whose values become the columns of a separate table, with `paper` as further rows.
   std::string spread;
   std::string note;  // below the tables
-  // Of a protocol that is kept for results of different days and machines: raised whenever its
-  // data, batches or recipe change, so that only equal versions are compared. Flags then say which
-  // runs are made now and add values to the axes; what is done of the others stays in the tables.
-  // 0: none.
+  // The version of a protocol, which keeps results of different days and machines. It is raised
+  // whenever data, batches or recipe change, so that only equal versions are compared. Flags then
+  // say which runs are made now and add values to the axes; finished work of the other runs stays
+  // in the tables. 0: no protocol.
   std::int64_t version = 0;
-  // The row that the others are compared with, named before the results are known: a value of one
-  // axis ("rope"; every row is then compared with the one that differs in that axis only), or the
-  // title of a row. Empty: the best one is, and the p-values are corrected for all pairs.
+  // The row with which the others are compared, named before the results are known. A value of one
+  // axis ("rope") compares every row with the row that differs only in that axis. The title of a
+  // row names one row. Empty: the best row is the reference, and the p-values are corrected for all
+  // pairs.
   std::string reference;
   std::vector<StudyReferenceLine> reference_lines;
-  // Another study whose trainings are taken, and done there where they are missing; empty: its own.
+  // Another study whose trainings this one uses. Missing trainings are made there. Empty: the study
+  // makes its trainings itself.
   std::string trainings;
   StudyEvaluations evaluations;  // of what was trained
   std::optional<StudyTuning> tuning;
@@ -138,16 +141,16 @@ struct StudySettings {
   std::vector<StudyRun> runs;  // every combination, the last axis running fastest
 };
 
-// True when the file or one that it extends has a matrix, variants or a study section. A file that
-// cannot be read throws Error (usage).
+// True if the file, or a file that it extends, has a matrix, variants or a study section. Throws
+// Error (usage) for a file that cannot be read.
 bool is_study(const std::filesystem::path& file);
 
-// An override with several values (`--position rope,sinusoidal`) or of a key of the matrix replaces
-// that axis or adds one (of a protocol, says what of that axis is asked for and adds to it); any
-// other is set in all runs. All problems come at once, as from
-// load_settings; a metric that no run will have (study_metrics.h) is one. A combination that
-// contradicts itself is a run with refusals, and a problem only where no combination is good.
-// `source_keys` is asked once for each path.
+// Loads a study. An override with several values (`--position rope,sinusoidal`), or of a key of the
+// matrix, replaces that axis or adds one. In a protocol it requests values of the axis and adds
+// them to it. Any other override is set in all runs. Throws Error (usage) with all problems at
+// once, as load_settings does; a metric that no run will have (study_metrics.h) is a problem. A
+// combination that contradicts itself becomes a run with refusals, and is a problem only if no
+// combination is valid. `source_keys` is called once for each path.
 StudySettings load_study(const std::filesystem::path& file,
                          const std::vector<Override>& overrides = {},
                          const SourceKeys& source_keys = {});

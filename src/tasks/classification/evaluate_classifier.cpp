@@ -1,5 +1,5 @@
 // `roformer evaluate` for a run of a GLUE task: the benchmark's metrics on its validation sets, and
-// the mistakes that the model is surest of.
+// the model's most confident mistakes.
 #include <fmt/format.h>
 
 #include <optional>
@@ -48,7 +48,7 @@ EvaluatedSet evaluate_split(const TrainedClassifier& trained, const Settings& se
   return result;
 }
 
-// Throws Error (usage) where it cannot be compared with the run.
+// Throws Error (usage) if the other run cannot be compared with this one.
 TrainedClassifier open_other(const Settings& settings, const EvaluationRequest& request) {
   const GlueTask task = settings.glue.task;
   const std::string& folder = glue_task_facts(task).folder;
@@ -64,7 +64,7 @@ TrainedClassifier open_other(const Settings& settings, const EvaluationRequest& 
   return other;
 }
 
-// The other's answers to the examples of a set that the run has answered.
+// The other run's answers to the examples of a set that this run has answered.
 AnswerComparison compare_with(const TrainedClassifier& other, const Settings& settings,
                               GlueSplit split, const EvaluatedSet& evaluated) {
   Settings others = other.settings;
@@ -170,9 +170,9 @@ EvaluationResult evaluate_classifier(OpenedRun run, const EvaluationRequest& req
   Settings settings = trained.settings;
   settings.data.directory = open_stored(request.data, trained.settings,
                                         [](const std::filesystem::path& folder) { return folder; });
-  std::optional<TrainedClassifier> other;  // opened before anything is computed
+  std::optional<TrainedClassifier> other;  // opened before the computation starts
   if (!request.against.empty()) other.emplace(open_other(settings, request));
-  prepare_threads(settings.threads);  // which the other has set to its own
+  prepare_threads(settings.threads);  // the other run sets the plan to its own
   warn_of_short_start(trained);
   std::vector<EvaluatedSet> sets;
   for (const GlueSplit split : validation_splits(settings.glue.task)) {

@@ -82,7 +82,7 @@ class GlueTraining : public TrainingTask {
         batches_(lengths_of(training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), glue_shape(settings.glue), plan) {}
 
-  // For run.json.
+  // The data's entry in run.json.
   nlohmann::json data() const {
     std::int64_t validation = 0;
     for (const GlueSet& set : validation_) validation += std::ssize(set.texts);
@@ -97,7 +97,7 @@ class GlueTraining : public TrainingTask {
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
     BucketBatch chosen = batches_[number];
-    // Texts of one length side by side are one call of the attention.
+    // Places texts of the same length side by side, so that one call of the attention handles them.
     std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
       return training_.texts[static_cast<std::size_t>(text)].length();
     });
@@ -169,8 +169,8 @@ nlohmann::json glue_data_record(const Settings& settings) {
   return record;
 }
 
-// The tokenizer is the run's own where it goes on, else the one that the settings name, else that
-// of the model to start from. Reads all files.
+// Reads all files. The tokenizer is the run's own if the run continues, else the one that the
+// settings name, else that of the model to start from.
 OpenedTask open_glue_task(const TaskSources& sources) {
   std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
   auto task = std::make_unique<GlueTraining>(sources.settings, tokenizer, sources.plan);

@@ -41,7 +41,8 @@ nlohmann::ordered_json to_json(const GlueSettings& settings, const TextLine& lin
   return object;
 }
 
-// A text of JSON lines may hold what separates the columns and rows here.
+// Replaces tabs and line ends inside a text of JSON lines, since they separate the columns and rows
+// here.
 std::string in_one_cell(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
@@ -85,7 +86,7 @@ void predict_texts(const TrainedClassifier& trained, const PredictionRequest& re
     std::vector<GluePrediction> predictions;
     if (!with_text.empty()) predictions = predict_lines(trained, with_text);
     std::string answers;
-    // Not before a line was understood.
+    // Prints the header only after the first valid line.
     if (!std::exchange(begun, true) && !request.json) answers = header(settings);
     texts += std::ssize(with_text);
     auto prediction = predictions.begin();
@@ -112,7 +113,7 @@ void predict_texts(const TrainedClassifier& trained, const PredictionRequest& re
   }
 }
 
-// All of the server's files that lie in the folder, whichever run made them.
+// All of the server's files in the folder, whichever run made them.
 void zip_submission(const fs::path& folder, const PredictionRequest& request) {
   std::vector<ZipMember> members;
   for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {

@@ -30,7 +30,8 @@ std::vector<std::int64_t> without_middle(std::int64_t length, double share) {
 }
 
 // A random order of 0 .. count-1, count > 1, that does not begin with 0 and in which no number
-// follows its predecessor, so that every seam is a real one. About a third of all orders qualify.
+// follows its predecessor. So every seam joins parts that were apart. About a third of all orders
+// qualify.
 std::vector<std::int64_t> parted(std::int64_t count) {
   Random random(random_key({random_word("shuffled blocks")}));
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
@@ -66,7 +67,7 @@ bool keeps_order(std::int64_t length, const Arrangement& arrangement) {
          std::is_sorted(arrangement.order.begin(), arrangement.order.end());
 }
 
-// The values at the positions that are kept, in their order, row by row.
+// The values at the kept positions, in their order, row by row.
 template <typename T>
 std::vector<T> picked(const std::vector<T>& values, std::int64_t length,
                       const Arrangement& arrangement) {

@@ -11,9 +11,9 @@
 namespace roformer {
 
 struct ArrangementSettings {
-  std::int64_t shift = 0;  // the text begins at this position
-  double drop_middle = 0;  // share of the row that is taken out; the rest keeps its positions
-  std::int64_t shuffle_blocks = 0;  // cuts the row into so many blocks and shuffles them; 0: none
+  std::int64_t shift = 0;           // the text begins at this position
+  double drop_middle = 0;           // share of the row to remove; the rest keeps its positions
+  std::int64_t shuffle_blocks = 0;  // the number of blocks to cut the row into and shuffle; 0: none
 
   bool operator==(const ArrangementSettings&) const = default;
 };
@@ -23,13 +23,12 @@ struct Arrangement {
   Positions positions;              // the position of each
 };
 
-// For rows of `length` tokens. The first token, [CLS] of masked models, stays first. Every row is
-// shuffled in the same way. Throws Error (usage) for more blocks than tokens, for a share that
-// leaves nothing, and for both at once.
+// The order for rows of `length` tokens. The first token, [CLS] in masked models, stays first.
+// Every row is shuffled in the same way. Throws Error (usage) for more blocks than tokens, for a
+// share that leaves nothing, and for shuffling and dropping at once.
 Arrangement arrange(std::int64_t length, const ArrangementSettings& settings);
 
-// The batch with its rows arranged in this way. Each row must be one sequence, unless the order is
-// unchanged.
+// The batch with its rows rearranged. Each row must be one sequence, unless the order is unchanged.
 MaskedBatch arranged(MaskedBatch batch, const Arrangement& arrangement);
 CausalBatch arranged(CausalBatch batch, const Arrangement& arrangement);
 

@@ -60,7 +60,7 @@ Reader open_first(TrainedModel model, EvaluationRequest& request) {
   return {std::move(model), std::move(dataset)};
 }
 
-// On the data of the first.
+// The text comes from the data of the first model.
 Reader open_other(const EvaluationRequest& request) {
   TrainedModel model(request.open_other());
   Dataset dataset = open_stored_text(request.data, model);
@@ -83,10 +83,10 @@ EvaluatedLength evaluate_one(const Reader& reader, const EvaluationOptions& opti
   return result;
 }
 
-// One pass over the text after the other, with a bar over all of them.
+// Runs the passes over the text one after the other, with one progress bar for all.
 class Passes {
  public:
-  // `tokens`: of one.
+  // `tokens`: the number of tokens in one pass.
   Passes(std::size_t passes, std::int64_t tokens)
       : tokens_(tokens), bar_("evaluating", passes * static_cast<std::uint64_t>(tokens), "tokens") {
     bar_.begin();
@@ -109,7 +109,7 @@ class Passes {
   ProgressBar bar_;
 };
 
-// The passes at each length: the unchanged text first, then the arrangement that is asked for.
+// The passes at each length: the unchanged text first, then the requested arrangement.
 std::vector<EvaluationOptions> passes_of(const EvaluationRequest& request) {
   std::vector<EvaluationOptions> passes;
   for (const std::int64_t length : request.lengths) {
@@ -122,7 +122,7 @@ std::vector<EvaluationOptions> passes_of(const EvaluationRequest& request) {
   return passes;
 }
 
-// The report with all rows that there will be; those that are missing are like the first.
+// The report with all rows that it will have; missing rows look like the first.
 EvaluationReport with_all_rows(const EvaluationReport& report,
                                const std::vector<EvaluationOptions>& passes) {
   EvaluationReport result = report;
@@ -148,7 +148,7 @@ void add_rows(const EvaluationRequest& request, const OnRow& on_row, const Reade
   }
 }
 
-// The other model on the same rows, one pass for each of the report's.
+// Runs the other model on the same rows, one pass for each pass of the report.
 void add_other_model(const EvaluationRequest& request, const Reader& other, Passes& bar,
                      EvaluationReport& report) {
   prepare_threads(other.model.settings.threads);
@@ -162,7 +162,7 @@ void add_other_model(const EvaluationRequest& request, const Reader& other, Pass
   }
 }
 
-// How many tokens a pass reads, about.
+// The approximate number of tokens that a pass reads.
 std::int64_t tokens_of_pass(const EvaluationRequest& request, const Dataset& dataset) {
   const std::uint64_t all = dataset.description()[request.split].counts.tokens;
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(all), 1, request.tokens);
@@ -237,7 +237,7 @@ EvaluationReport evaluate_language_run(TrainedModel model, const EvaluationReque
   std::optional<Reader> other;
   if (!request.against.empty()) other.emplace(open_other(request));
   const Settings& settings = reader.model.settings;
-  prepare_threads(settings.threads);  // which the other has set to its own
+  prepare_threads(settings.threads);  // the other run sets the plan to its own
   if (!reader.model.overrides.empty()) {
     for (const std::string& remark : position_remarks(settings)) log::warn("{}", remark);
   }

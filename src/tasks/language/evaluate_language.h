@@ -1,5 +1,5 @@
-// `roformer evaluate` for language models: the loss on prepared text, at the lengths and in the
-// arrangement that are asked for, compared with another model on the same targets.
+// `roformer evaluate` for language models: the loss on prepared text, at the requested lengths and
+// in the requested arrangement, compared with another model on the same targets.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace roformer {
 
-// Called with the report so far whenever a row is added; it has nothing of the other model yet.
-// `expected` has as many rows as there will be, all like the first.
+// Called with the report so far whenever a row is added. The report has no figures of the other
+// model yet. `expected` has as many rows as the report will have, all like the first.
 using OnRow = std::function<void(const EvaluationReport& so_far, const EvaluationReport& expected)>;
 
-// Shows its progress on standard error. A signal (training/signals.h) ends it with the rows that
-// are finished; the report then has the signal. Everything is opened and checked before anything is
-// computed. Throws Error (usage) for lengths, splits and options that the model or the data cannot
-// have, by the names of their flags.
+// Shows its progress on standard error. A signal (training/signals.h) ends it; the report then
+// holds the finished rows and the signal. It opens and checks everything before it computes
+// anything. Throws Error (usage) for lengths, splits and options that the model or the data do not
+// allow, and names their flags.
 EvaluationReport evaluate_language_run(TrainedModel model, const EvaluationRequest& asked,
                                        const OnRow& on_row = {});
 

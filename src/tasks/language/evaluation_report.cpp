@@ -197,7 +197,7 @@ LineChart loss_by_length(const EvaluationReport& report) {
     line.name = name;
     line.x.push_back(static_cast<double>(entry.length));
     line.y.push_back(entry.figures.loss);
-    // Of a single row there is none.
+    // A single row has no interval.
     const double error =
         std::isfinite(entry.figures.standard_error) ? entry.figures.standard_error : 0;
     line.low.push_back(entry.figures.loss - error);
@@ -251,7 +251,7 @@ LineChart loss_by_position(const EvaluationReport& report) {
 
 LanguageEvaluation evaluation_of(const nlohmann::json& report) {
   const nlohmann::json& entry = report.at("evaluations").at(0);
-  // What is not finite is null in the file.
+  // Infinite and NaN values are null in the file.
   const auto number = [](const nlohmann::json& value) {
     return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
   };
@@ -269,7 +269,7 @@ LanguageEvaluation evaluation_of(const nlohmann::json& report) {
       result.loss_sums_by_row.push_back(number(sum));
     }
     result.targets_by_row = entry.at("targets_by_row").get<std::vector<std::int64_t>>();
-    // Without it nobody knows whether another model's losses are of the same targets.
+    // Without the fingerprint nobody can tell whether another model's losses have the same targets.
     const auto targets = entry.find("targets_fingerprint");
     if (targets != entry.end() && targets->is_string()) {
       result.targets_fingerprint =

@@ -20,8 +20,8 @@ struct EvaluatedLength {
   LanguageEvaluation figures;
   std::optional<double> bits_per_character;  // of causal models
   std::optional<double> bits_per_byte;       // of causal models; the text as UTF-8
-  // Loss minus the loss of the unchanged text, both at the targets that this arrangement keeps;
-  // nothing for the unchanged text.
+  // The loss minus the loss of the unchanged text, both at the targets that this arrangement keeps.
+  // Empty for the unchanged text.
   std::optional<double> change;
   // The comparison with another model on the same targets, if there is one.
   std::optional<PairedLosses> paired = {};
@@ -46,22 +46,22 @@ struct EvaluationReport {
 // "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".
 std::string describe(const ArrangementSettings& arrangement);
 
-// The change of the loss from `plain` to `arranged` at the positions where the arrangement has
-// losses.
+// The change of the loss from `plain` to `arranged` at the positions where `arranged` has losses.
 double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged);
 
 Table to_table(const EvaluationReport& report);
-// Every figure with all digits, and with the loss at each position if `by_position`.
+// Every figure with all digits, and the loss at each position if `by_position`.
 nlohmann::ordered_json to_json(const EvaluationReport& report, bool by_position);
-// length, arrangement, position, targets, mean loss: one line for each position that has a loss.
+// The columns length, arrangement, position, targets, mean loss; one line for each position that
+// has a loss.
 std::string losses_to_csv(const EvaluationReport& report);
 
-// Reads the first evaluation of what to_json wrote with the loss at each position. Throws
-// nlohmann's exception for anything else.
+// Reads the first evaluation of a file that to_json wrote with the loss at each position. Throws
+// nlohmann's exception for any other file.
 LanguageEvaluation evaluation_of(const nlohmann::json& report);
 
 LineChart loss_by_length(const EvaluationReport& report);
-// Means over neighbouring positions, so that masked models' few losses make a line.
+// Means over neighbouring positions. They turn the few losses of masked models into a line.
 Series losses_over_positions(const LanguageEvaluation& figures, std::string name);
 LineChart loss_by_position(const EvaluationReport& report);
 

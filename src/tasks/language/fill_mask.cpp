@@ -16,7 +16,7 @@
 namespace roformer {
 namespace {
 
-// The parts of the text around the markers: one more than there are masks. White space that belongs
+// The parts of the text around the markers, one more than there are masks. White space that belongs
 // to a mask is left out.
 std::vector<std::string> split(std::string_view text, MaskSpaces spaces) {
   constexpr std::string_view kWhite = " \t\r\n\f\v";
@@ -57,15 +57,15 @@ MaskedText encode(const std::vector<std::string>& parts, const Tokenizer& tokeni
   return result;
 }
 
-// Whether the piece goes on with the word before it. Bytes and characters carry their spaces.
+// Whether the piece continues the word before it. Bytes and characters include their spaces.
 bool joins(const Tokenizer& tokenizer, TokenId id) {
   const bool has_words = tokenizer.kind() == TokenizerKind::sentencepiece ||
                          tokenizer.kind() == TokenizerKind::wordpiece;
   return has_words && !tokenizer.begins_word(id);
 }
 
-// The text with mask number `which` replaced; a piece that joins the word before it takes the place
-// of the space, too.
+// The text with mask number `which` replaced. A piece that joins the word before it also replaces
+// the space.
 std::string filled(const std::vector<std::string>& parts, std::size_t which,
                    const std::string& word, bool joined) {
   std::string result = parts[0];

@@ -18,13 +18,13 @@ struct MaskPrediction {
   std::string filled;  // the text with this mask filled and the others as they were
 };
 
-// How a mask is written in a text.
+// The mask as a user writes it in a text.
 inline constexpr std::string_view kMaskMarker = "[MASK]";
 
-// For each mask of the text, the `top` most likely pieces, most likely first; empty where the text
-// has no mask. The model reads [CLS] text [SEP], as it was trained. Special tokens are never
-// predicted, and only the marker is read as a mask. Throws Error (usage) for a causal
-// model and for a text longer than the scheme's table.
+// For each mask of the text, the `top` most likely pieces, most likely first. Empty if the text has
+// no mask. The model reads [CLS] text [SEP], as in its training. It never predicts special tokens,
+// and only the marker counts as a mask. Throws Error (usage) for a causal model and for a text
+// longer than the scheme's table.
 std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& model, std::string_view text,
                                                    std::int64_t top);
 

@@ -54,7 +54,7 @@ std::unique_ptr<LanguageBatches> make_language_batches(const Settings& settings,
 
 namespace {
 
-// The data set of a key's entry, which must have the tokenizer of data.directory.
+// The data set of a key's entry. Throws if its tokenizer differs from that of data.directory.
 std::shared_ptr<const Dataset> open_beside(const Dataset& main, const char* key,
                                            const std::string& entry,
                                            const std::filesystem::path& folder) {

@@ -1,5 +1,5 @@
-// The rows of a data set as batches of a language model: masked, or with the next token as target,
-// as the task says. No other file tells the two apart.
+// The rows of a data set as batches of a language model. The task decides whether tokens are masked
+// or the next token is the target; no other file tells the two apart.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@
 
 namespace roformer {
 
-// Each batch is a function of its number. Batches are on the CPU and may be made on any thread.
+// Batches for a language model. Each batch is a function of its number. Batches are on the CPU and
+// any thread may make them.
 class LanguageBatches {
  public:
   virtual ~LanguageBatches() = default;
 
   virtual LanguageBatch training(std::int64_t number) const = 0;
-  // As MaskedBatches::validation, each row in this arrangement.
+  // The same batch as MaskedBatches::validation, with each row in this arrangement.
   virtual LanguageBatch validation(std::int64_t number, std::int64_t token_limit,
                                    const Arrangement& arrangement) const = 0;
   virtual std::int64_t validation_batches(std::int64_t token_limit) const = 0;
@@ -33,7 +34,8 @@ struct LanguageRows {
   BatchOptions batches = {};
 };
 
-// The data sets must outlive the batches. Validation reads the first. Throws as MaskedBatches does.
+// The data sets must outlive the batches. Validation reads the first data set. Throws as
+// MaskedBatches does.
 std::unique_ptr<LanguageBatches> make_language_batches(const Settings& settings,
                                                        const std::vector<WeightedDataset>& sources,
                                                        const LanguageRows& rows);
@@ -51,13 +53,15 @@ struct LanguageStage {
   std::uint64_t seed = 0;
 };
 
-// data.sources, or the main set alone. Throws Error (usage) for a set with another tokenizer.
+// The sets of data.sources, or the main set alone. Throws Error (usage) for a set with another
+// tokenizer.
 std::vector<LanguageSource> language_sources(const Settings& settings,
                                              const std::shared_ptr<const Dataset>& main);
 std::vector<WeightedDataset> weighted_datasets(const std::vector<LanguageSource>& sources);
 
-// At least one: a training without stages is a single stage. Each stage has its own seed, so that a
-// later stage of the same length does not repeat the rows and masks of an earlier one.
+// The stages, at least one: a training without stages is a single stage. Each stage has its own
+// seed, so that a later stage of the same length does not repeat the rows and masks of an earlier
+// one.
 std::vector<LanguageStage> language_stages(const Settings& settings,
                                            const std::shared_ptr<const Dataset>& dataset,
                                            const std::vector<LanguageSource>& sources);

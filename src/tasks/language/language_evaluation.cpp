@@ -23,7 +23,7 @@
 namespace roformer {
 namespace {
 
-// Rows of a validation batch; the numbers do not depend on it.
+// Rows of a validation batch. The numbers do not depend on it.
 constexpr std::int64_t kValidationTokens = 8192;
 
 [[noreturn]] void refuse_without_targets(const Dataset& dataset, Split split) {
@@ -32,15 +32,15 @@ constexpr std::int64_t kValidationTokens = 8192;
                 fmt::format("a larger {} split, or more data.validation_tokens", to_string(split)));
 }
 
-// Of int64 on the CPU, going on from the hash of what came before.
+// The hash of an int64 tensor on the CPU, continued from the hash of the earlier data.
 std::uint64_t hashed(const at::Tensor& numbers, std::uint64_t before) {
   const at::Tensor contiguous = numbers.contiguous();
   return XXH3_64bits_withSeed(contiguous.const_data_ptr<std::int64_t>(),
                               static_cast<std::size_t>(contiguous.nbytes()), before);
 }
 
-// The figures of a validation batch: tokens and right answers, then for each row the sum of its
-// targets' losses and how many they are.
+// The figures of a validation batch: the numbers of tokens and right answers, then for each row the
+// sum of its targets' losses and the number of targets.
 enum BatchFigures : std::size_t { kTokens, kCorrect, kRows };
 
 DenominatorFigures of_all_processes(Processes& processes, const DenominatorFigures& own) {
@@ -58,7 +58,7 @@ DenominatorFigures of_all_processes(Processes& processes, const DenominatorFigur
 double bits_of(const LanguageEvaluation& evaluation, const Dataset& dataset,
                std::uint64_t SplitCounts::*unit) {
   const SplitCounts& counts = dataset.description()[evaluation.split].counts;
-  // The mean loss includes the separators after the documents: they cost bits and are no text.
+  // The mean loss includes the separators after the documents: they cost bits but are no text.
   const bool separated = dataset.tokenizer().special().separator >= 0;
   const auto targets = static_cast<double>(counts.tokens + (separated ? counts.documents : 0));
   const std::uint64_t units = std::max<std::uint64_t>(1, counts.*unit);
@@ -227,7 +227,7 @@ namespace {
 
 constexpr std::int64_t kTokensAtATime = 8192;  // that go through the model at a time
 
-// The sequences of a row that do not see each other.
+// The sequences of a row, which do not attend to each other.
 std::vector<std::vector<TokenId>> sequences_of(const Row& row, bool cross_documents) {
   if (cross_documents) return {row.ids};
   std::vector<std::vector<TokenId>> result;
@@ -241,7 +241,7 @@ std::vector<std::vector<TokenId>> sequences_of(const Row& row, bool cross_docume
   return result;
 }
 
-// The sequence once for each of the positions, with that one masked.
+// One copy of the sequence for each of the positions, with that position masked.
 MaskedBatch masked_in_turn(std::span<const TokenId> sequence,
                            std::span<const std::int64_t> positions, TokenId mask) {
   MaskedBatch batch;

@@ -55,7 +55,7 @@ LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
 }
 
 std::vector<std::int64_t> LanguageTrainingBatch::sizes() const {
-  // Texts of many lengths hardly come in the same again.
+  // Texts of many lengths rarely repeat the same sizes.
   constexpr std::size_t kMostBlocks = 4;
   if (batch.layout.blocks.size() > kMostBlocks) return {};
   constexpr std::int64_t kAll = -1;
@@ -108,7 +108,8 @@ LanguageBatch LanguageModel::pad_and_pin(LanguageBatch batch) const {
   return batch;
 }
 
-// On a GPU as many rows as products are made in, the first one again behind the targets'.
+// On a GPU the number of rows is padded to a multiple that suits products: the first position is
+// repeated after the targets.
 at::Tensor LanguageModel::rows_of(const at::Tensor& targets) const {
   if (!targets.defined() || targets.numel() == 0 || runs_loops(head_.table())) return targets;
   const std::int64_t missing = in_whole_products(targets.numel()) - targets.numel();

@@ -40,8 +40,8 @@ class LanguageModel : public TaskModel {
  public:
   static constexpr std::string_view kNoun = "language model";
 
-  // `vocabulary`: the tokenizer's size, used where model.vocabulary is 0; a smaller one than the
-  // tokenizer's is refused (usage).
+  // `vocabulary` is the tokenizer's size, used if model.vocabulary is 0. Throws Error (usage) if
+  // model.vocabulary is smaller.
   LanguageModel(const Settings& settings, std::int64_t vocabulary, const ComputePlan& plan);
 
   ParameterStore& parameters() override { return parameters_; }
@@ -50,19 +50,20 @@ class LanguageModel : public TaskModel {
   const LanguageHead& head() const { return head_; }
   const ComputePlan& plan() const override { return plan_; }
 
-  // The batch in the memory that a GPU copies from at once, and there with as many targets as
-  // products are made of, the first position again without a label. For who makes batches ahead.
+  // The batch in pinned memory, from which a GPU copies at once. On a GPU the number of targets is
+  // padded to a multiple that suits products: the first position is repeated without a label. Use
+  // it where batches are made ahead.
   LanguageBatch pad_and_pin(LanguageBatch batch) const;
-  // As TrainingObjective has it.
+  // These functions implement TrainingObjective.
   bool repeats_its_work() const { return encoder_.repeats_its_work(); }
 
-  // Cross entropy at the batch's targets. The observer is asked by the layers that it wants.
+  // Cross entropy at the batch's targets. Layers report to the observer if it asks for them.
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt,
                     AttentionObserver* observer = nullptr) const;
-  // Adds what a step of decoding multiplies by, for the time that it is in use; the logits' table
-  // in fp32. Nothing on a GPU, and nothing in fp32, where every matrix would take its memory twice
-  // for the little that one row a text gains.
+  // Adds the matrices that a decoding step multiplies by, while the result exists. The logits'
+  // table is in fp32. Adds nothing on a GPU. Adds nothing in fp32 either: every matrix would take
+  // its memory twice, and one row per text gains little.
   void add_to(InferenceWeights& weights) const;
 
   // [P, V]

@@ -79,7 +79,8 @@ class LanguageTask : public TrainingTask {
 
   bool repeats_its_work() const override { return model_.repeats_its_work(); }
 
-  // Every stage is ranked at data.length; the lengths of the other stages are reported, too.
+  // Validations at data.length decide which weights are best in every stage; the lengths of the
+  // other stages are also reported.
   Figures validate(Processes& processes) override {
     const TaskFacts& facts = task_facts(settings_.task);
     Figures figures;
@@ -123,7 +124,7 @@ class LanguageTask : public TrainingTask {
   std::map<std::int64_t, std::unique_ptr<LanguageBatches>> validations_;  // by length
 };
 
-// A recipe that says how the data is split holds for its prepared set, too.
+// If a recipe says how the data are split, its prepared set is split in the same way.
 void check_split(const Settings& settings, const DatasetDescription& description) {
   const double wanted = settings.data.validation_fraction;
   if (wanted == 0 || wanted == description.validation_fraction) return;
@@ -173,7 +174,7 @@ nlohmann::json language_data_record(const Settings& settings) {
   return record;
 }
 
-// Of a prepared data set, which brings its tokenizer.
+// Opens a prepared data set, which includes its tokenizer.
 OpenedTask open_language_task(const TaskSources& sources) {
   const Settings& settings = sources.settings;
   const auto dataset = std::make_shared<const Dataset>(settings.data.directory);

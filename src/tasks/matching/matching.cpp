@@ -19,7 +19,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The beginning of a text, to fill one line.
+// The beginning of a text, cut to fill one line.
 std::string first_words(const std::string& text, std::size_t characters = 60) {
   std::string result;
   for (const char c : text) {
@@ -94,7 +94,7 @@ Settings at_length(Settings settings, std::optional<std::int64_t> length, const 
 // A set, and how both models answered it.
 struct Answered {
   const TrainedClassifier& model;
-  Settings settings;  // with the length and the data that were asked for
+  Settings settings;  // with the requested length and data
   MatchingSet set;
   MatchingEvaluation evaluation = {};
   std::optional<AnswerComparison> comparison = {};
@@ -191,7 +191,7 @@ EvaluationResult evaluate_matcher(OpenedRun run, const EvaluationRequest& reques
   return {.json = to_json(answered, request.split)};
 }
 
-// Triplets or pairs, with or without labels: one line of output a line of the file.
+// Reads triplets or pairs, with or without labels, and writes one line for each line of the file.
 void predict_matches(OpenedRun run, const PredictionRequest& request) {
   const TrainedClassifier trained(std::move(run));
   const bool json = request.json;
@@ -204,11 +204,11 @@ void predict_matches(OpenedRun run, const PredictionRequest& request) {
   if (!json) answers = set.source.triplets ? "closer\tscore(A,B)\tscore(A,C)\n" : "match\tscore\n";
   std::int64_t answered = set.source.header;
   for (std::size_t i = 0; i < set.source.examples.size(); ++i) {
-    // A line without an example is answered by an empty one.
+    // A line without an example gets an empty line as its answer.
     for (++answered; answered < set.source.examples[i].line; ++answered) answers += '\n';
     nlohmann::ordered_json object;
     if (set.source.triplets) {
-      // As the file has them.
+      // The fields as the file names them.
       const bool swapped = set.source.examples[i].swapped;
       const double b = scores[2 * i + (swapped ? 1 : 0)], c = scores[2 * i + (swapped ? 0 : 1)];
       const char* const closer = b > c ? "B" : b < c ? "C" : "neither";

@@ -29,7 +29,7 @@
 namespace roformer {
 namespace {
 
-// 1 where the text is the closer one of a triplet, or a pair matches.
+// 1 if the text is the closer one of a triplet, or if a pair matches.
 double target_of(const MatchingSet& set, std::int64_t text) {
   if (set.source.triplets) return text % 2 == 0 ? 1 : 0;
   return set.source.examples[static_cast<std::size_t>(text)].matches ? 1 : 0;
@@ -47,7 +47,7 @@ at::Tensor matching_loss(const MatchingSettings& settings, const at::Tensor& sco
       at::Reduction::Sum);
 }
 
-// The lengths of a batch's units: pairs of texts, or triplets with the triplet loss.
+// The lengths of a batch's units: pairs of texts, or triplets under the triplet loss.
 std::vector<std::int32_t> unit_lengths(const MatchingSettings& settings,
                                        const std::vector<EncodedText>& texts) {
   std::vector<std::int32_t> lengths = lengths_of(texts);
@@ -89,7 +89,7 @@ MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokeniz
                          settings.data.directory.string() + " (train)");
 }
 
-// Sets of one form: a loss over triplets has no meaning for pairs that are beside each other.
+// Requires sets of one form: a loss over triplets has no meaning for separate pairs.
 MatchingSet load_set_like(const MatchingSet& training, const Settings& settings,
                           const Tokenizer& tokenizer, Split split) {
   const bool optional = split == Split::test;
@@ -105,7 +105,7 @@ MatchingSet load_set_like(const MatchingSet& training, const Settings& settings,
   return set;
 }
 
-// Sets that the user has divided by hand may share texts.
+// Looks for texts that occur in several sets that the user divided by hand.
 void warn_of_known_texts(const MatchingSet& training, const MatchingSet& held_out, Split split) {
   std::set<std::string_view> known;
   for (const MatchingExample& example : training.source.examples) known.insert(example.anchor);
@@ -135,7 +135,7 @@ class MatchingTraining : public TrainingTask {
     warn_of_known_texts(training_, test_, Split::test);
   }
 
-  // For run.json.
+  // The data's entry in run.json.
   nlohmann::json data() const {
     nlohmann::json record = data_record(settings_);
     record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
@@ -176,7 +176,7 @@ class MatchingTraining : public TrainingTask {
                          source.targets);
   }
 
-  // The test set is looked at beside, as the paper reports both; nothing is chosen by it.
+  // The test set is evaluated too, because the paper reports both. No choice depends on it.
   Figures validate(Processes& processes) override {
     Figures figures = matching_figures(settings_.matching, validation_,
                                        matching_scores(classifier_, validation_, processes));
@@ -195,7 +195,7 @@ class MatchingTraining : public TrainingTask {
   Settings settings_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   MatchingSet training_, validation_, test_;
-  std::int64_t unit_;  // texts in what batches are made of
+  std::int64_t unit_;  // texts in the unit that batches consist of
   LengthBuckets batches_;
   Classifier classifier_;
 };
@@ -316,10 +316,10 @@ OpenedTask open_matching_task(const TaskSources& sources) {
 
 namespace {
 
-// The last length of each share but the last.
+// The last length of each share except the last share.
 constexpr std::array<std::int64_t, 4> kLengths = {256, 512, 1024, 1536};
 
-// The longest of an example's texts, in tokens.
+// The length of the longest of an example's texts, in tokens.
 std::int64_t longest_of(const MatchingSet& set, std::size_t example) {
   const auto texts = static_cast<std::size_t>(set.source.texts_per_example());
   std::int64_t longest = 0;
@@ -348,7 +348,7 @@ std::vector<MatchingShare> shares_by_length(const MatchingSet& set,
   return shares;
 }
 
-// By how much the wrong answer was preferred.
+// The margin by which the model preferred the wrong answer.
 double wrong_by(const MatchingSet& set, const std::vector<double>& scores, std::size_t example) {
   if (set.source.triplets) return scores[2 * example + 1] - scores[2 * example];
   return std::abs(scores[example]);

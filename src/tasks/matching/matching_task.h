@@ -25,23 +25,23 @@ struct MatchingSet {
   MatchingExamples source;
   std::vector<EncodedText> texts;  // [examples * source.texts_per_example()]
 };
-// Reads data.directory and cuts to data.length as matching.truncation says, with a warning that
-// says how many were cut. Throws as read_matching does.
+// Reads data.directory and cuts to data.length as matching.truncation says. Warns with the number
+// of texts that were cut. Throws as read_matching does.
 MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokenizer, Split split);
-// The same of examples that are there already; the warnings call them `name`.
+// The same for examples in memory; the warnings call them `name`.
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
                             MatchingExamples examples, const std::string& name);
 
 ClassifierShape matching_shape(const MatchingSettings& settings);
 
-// One score a pair of texts, in their order.
+// One score for each pair of texts, in their order.
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
                                     Processes& processes);
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
                                     const WorkProgress& progress = {});
 // Which examples are right under these scores, [examples].
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores);
-// loss as it is trained, accuracy and collapsed: 1 where every score is the same.
+// The figures: the training loss; accuracy; collapsed, 1 if every score is the same.
 std::map<std::string, double> matching_figures(const MatchingSettings& settings,
                                                const MatchingSet& set,
                                                const std::vector<double>& scores);
@@ -65,13 +65,14 @@ struct MatchingEvaluation {
   MatchingShare all;
   std::vector<MatchingShare> by_length;  // of the longest text, in tokens before it was cut
   std::int64_t cut = 0;                  // pairs of texts
-  std::int64_t ties = 0;                 // triplets whose two scores are the same: not right
+  // triplets with two equal scores, which do not count as right
+  std::int64_t ties = 0;
 };
 
 MatchingEvaluation evaluate_matching(const Classifier& classifier, const MatchingSettings& settings,
                                      const MatchingSet& set, const WorkProgress& progress = {});
 
-// Numbers of the examples that are wrong by most, at most `count`.
+// The numbers of the worst wrong examples, at most `count`.
 std::vector<std::size_t> worst_answers(const MatchingSet& set, const MatchingEvaluation& evaluation,
                                        std::size_t count);
 

@@ -29,7 +29,7 @@ namespace {
 constexpr std::int64_t kProbeValidationTokens = 16384;        // of a batch
 constexpr std::uint64_t kProbeValidationSeed = 0x70726f6265;  // the same questions in every run
 
-// Sums over the answers of a batch, and how many symbols they have.
+// Sums over the answers of a batch, and the number of symbols in each answer.
 struct BatchSums {
   double loss = 0;
   double right = 0;
@@ -124,7 +124,7 @@ ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, st
 namespace {
 
 struct MeasuredLength {
-  std::int64_t length = 0;  // of the longest question of at most so many characters
+  std::int64_t length = 0;  // the longest question of at most this many characters
   ProbeAnswers answers;
   Interval interval;
   std::optional<AnswerComparison> against;
@@ -204,7 +204,7 @@ nlohmann::ordered_json to_json(const TrainedModel& trained, const Settings& sett
   return object;
 }
 
-// The table with a row for every length; those that are missing are like the first.
+// The table with a row for every length. Missing rows look like the first.
 Table with_all_rows(const std::vector<MeasuredLength>& measured,
                     const std::vector<std::int64_t>& lengths) {
   std::vector<MeasuredLength> all = measured;

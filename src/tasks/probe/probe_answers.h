@@ -16,11 +16,11 @@
 
 namespace roformer {
 
-// How questions of one kind are given to a model.
+// How a model receives the questions of one kind.
 struct ProbeForm {
   ProbeKind kind = ProbeKind::copy;
-  // The id at the answer's positions, which are all predicted at once; -1: the answer itself is
-  // there, and each character is predicted from those before it.
+  // The id that fills the answer's positions, which are all predicted at once. If it is -1, the
+  // answer itself fills them, and each character is predicted from those before it.
   std::int64_t mask = -1;
 
   bool masked() const { return mask >= 0; }
@@ -43,18 +43,18 @@ struct ProbeAnswers {
   double loss = 0;                 // of a symbol
   double right = 0;                // share of the answers that are right from begin to end
   double right_symbols = 0;        // share of their targets; causal: given the right ones before
-  std::vector<bool> answers = {};  // [examples]: right or not; of a single process alone
+  std::vector<bool> answers = {};  // [examples]: right or not; only with a single process
 };
 
-// Answers `examples` questions of one size, the same for every model, dealt over the processes. An
-// answer is right if all of its targets are the likeliest symbols: greedy decoding would write it
-// (given the keys of recall), or an encoder in place.
+// Answers `examples` questions of one size, the same for every model. The processes share them. An
+// answer is right if the likeliest symbol is right at all of its targets. Then greedy decoding
+// would write it (given the keys of recall), or an encoder would fill it in.
 ProbeAnswers probe_answers(const LanguageModel& model, const ProbeForm& form, std::int64_t size,
                            std::int64_t examples, Processes& processes,
                            const WorkProgress& progress = {});
 
 // Throws Error (usage) for a length that holds no question, or that the kind or the scheme's tables
-// do not reach.
+// cannot reach.
 EvaluationResult evaluate_probe(OpenedRun run, const EvaluationRequest& request);
 
 }  // namespace roformer

@@ -107,7 +107,7 @@ nlohmann::json probe_data_record(const Settings& settings) {
           {"fingerprint", hexadecimal(probe_fingerprint(settings.probe.kind))}};
 }
 
-// Without a folder of data; every scheme gets tables for the longest test.
+// The task needs no folder of data. Every scheme gets tables for the longest test.
 OpenedTask open_probe_task(const TaskSources& sources) {
   const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});
   for (const std::string& name : diff(sources.settings, with_room_for_tests(sources.settings))) {

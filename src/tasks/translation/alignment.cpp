@@ -23,7 +23,7 @@ CrossAttentionRequest request_for(const Translator& translator, std::int64_t lay
   return {.layer = (layer == 0 ? layers : layer) - 1};
 }
 
-// Pairs with at least one token on both sides, end to end.
+// Pairs with at least one token on both sides, joined without padding.
 struct Forced {
   std::vector<std::int64_t> source_ids, target_ids, source_lengths, target_lengths;
   std::vector<std::size_t> numbers;
@@ -54,7 +54,7 @@ std::vector<at::Tensor> attention_of(const Translator& translator, const Forced&
 }
 
 Alignment alignment_of(const at::Tensor& probabilities) {
-  // The source's last token is its end.
+  // The last token of the source is its end token.
   const at::Tensor best =
       at::argmax(probabilities.narrow(1, 0, probabilities.size(1) - 1), 1).to(at::kCPU);
   Alignment result;

@@ -77,7 +77,7 @@ std::vector<TranslatedLine> TextTranslator::search(
   std::vector<std::vector<TokenId>> sources, begins;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<TokenId> ids = source.encode(lines[i]);
-    // A given translation of nothing has its score, too.
+    // An empty source with a given translation also gets a score.
     if (!ends_with_prefix && (ids.empty() || is_blank(lines[i]))) continue;
     if (std::ssize(ids) >= longest) {
       ids.resize(static_cast<std::size_t>(longest - 1));
@@ -111,7 +111,7 @@ std::vector<TranslatedLine> TextTranslator::search(
   return results;
 }
 
-// A beginning must leave room for the end token in the table of positions.
+// A given beginning must leave room for the end token in the table of positions.
 void TextTranslator::check_beginnings(const std::vector<std::vector<TokenId>>& begins,
                                       const std::vector<std::size_t>& numbers,
                                       std::uint64_t first_line) const {

@@ -18,7 +18,7 @@ struct TranslatedText {
   double log_probability = 0;  // of the text and its end
   std::vector<std::string> pieces;
   std::vector<double> token_log_probabilities;  // of the pieces, and of the end
-  Alignment alignment;                          // of the pieces, where asked for
+  Alignment alignment;                          // of the pieces, if requested
 };
 
 struct TranslatedLine {
@@ -30,31 +30,32 @@ struct TranslatedLine {
 struct TranslationRequest {
   std::int64_t n_best = 1;
   std::int64_t longest_source = 1024;  // tokens; the rest of a line is cut off
-  std::string prefix;                  // every translation begins with it
+  std::string prefix;                  // the required beginning of every translation
   bool alignment = false;
-  std::optional<SamplingSettings> sampling;  // n_best samples in place of the search
-  std::uint64_t seed = 1;                    // of the samples
-  std::uint64_t first_line = 0;  // number of the first line: a sample is one of its line
+  std::optional<SamplingSettings> sampling;  // draw n_best samples instead of the search
+  std::uint64_t seed = 1;                    // seed of the samples
+  // number of the first line; each sample depends on its line's number
+  std::uint64_t first_line = 0;
 };
 
 class TextTranslator {
  public:
-  // The runs' parameters no longer change. `int8`: the products are of eight-bit weights. Throws
-  // Error (usage) where the runs have different vocabularies; and with int8 where this machine has
-  // no such products, or a run is not computed in fp32 on a CPU.
+  // The runs' parameters must not change from now on. `int8` uses products of eight-bit weights.
+  // Throws Error (usage) if the runs have different vocabularies. With int8, also throws if this
+  // machine has no such products or if a run does not compute in fp32 on a CPU.
   explicit TextTranslator(std::vector<TrainedTranslator> runs, bool int8 = false);
 
-  // In the order of the lines.
+  // The translations in the order of the lines.
   std::vector<TranslatedLine> translate(const std::vector<std::string>& lines,
                                         const TranslationRequest& request) const;
-  // Scores the given translation of each line. There are as many translations as lines.
+  // Scores the given translation of each line. `translations` has one entry per line.
   std::vector<TranslatedLine> score(const std::vector<std::string>& lines,
                                     const std::vector<std::string>& translations,
                                     const TranslationRequest& request) const;
 
   const Settings& settings() const { return runs_.front().settings; }
-  // Tokens of a source, its end counted, beyond which a line is cut: the request's, or those of the
-  // shortest table of positions.
+  // The largest number of source tokens, the end token included, before a line is cut: the
+  // request's limit, or the size of the shortest table of positions.
   std::int64_t longest_source(const TranslationRequest& request) const;
 
  private:
@@ -69,7 +70,7 @@ class TextTranslator {
                                      const std::vector<std::vector<TokenId>>& prefixes,
                                      const TranslationRequest& request,
                                      bool ends_with_prefix) const;
-  // For all translations of the lines.
+  // The translations of all lines.
   void add_alignments(const std::vector<std::vector<TokenId>>& sources,
                       const std::vector<std::vector<Hypothesis>>& found,
                       const std::vector<std::size_t>& numbers,

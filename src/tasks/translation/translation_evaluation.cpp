@@ -38,7 +38,7 @@ struct TokenSums {
   double tokens = 0;
 };
 
-// Loss and accuracy over whole sets; nothing is too long to be counted.
+// Loss and accuracy over whole sets. No sentence is too long to be counted.
 void add_losses(const Translator& translator, const Settings& settings,
                 const ParallelDataset& dataset, Split split, Processes& processes,
                 TranslationEvaluation& result) {
@@ -66,15 +66,15 @@ void add_losses(const Translator& translator, const Settings& settings,
   result.accuracy = all.correct / all.tokens;
 }
 
-// The first sentences of a split, as many as there are `texts` of them, each translated by one of
-// the processes; blank ones stay blank.
+// Translates the first sentences of a split, as many as `texts` has, and shares them between the
+// processes. Blank sentences stay blank.
 std::vector<std::string> translations(const Translator& translator, const Settings& settings,
                                       const ParallelDataset& dataset, Split split,
                                       const std::vector<std::string>& texts, Processes& processes,
                                       const WorkProgress& progress) {
   const std::int64_t count = std::ssize(texts);
   std::vector<std::string> own;
-  std::vector<std::size_t> numbers;  // in `own`, of the sentences that are not blank
+  std::vector<std::size_t> numbers;  // in `own`, the sentences that are not blank
   std::vector<std::vector<TokenId>> sources;
   for (std::int64_t i = processes.rank(); i < count; i += processes.count()) {
     own.emplace_back();
@@ -162,7 +162,7 @@ TranslationEvaluation evaluate_translator(const Translator& translator, const Se
 namespace {
 
 constexpr std::array<std::int64_t, 6> kFirst = {1, 11, 21, 31, 41, 61};  // words of each bucket
-constexpr std::int64_t kFewestSentences = 20;  // the BLEU of fewer says nothing
+constexpr std::int64_t kFewestSentences = 20;  // BLEU of fewer sentences is meaningless
 
 std::int64_t words_of(const std::string& line) {
   std::int64_t words = 0;
@@ -175,8 +175,8 @@ std::int64_t words_of(const std::string& line) {
   return words;
 }
 
-// The first words of the buckets, from which the one behind a few sentences is taken away: they
-// join the shorter ones, and with none those, the longer ones.
+// The first number of words in each bucket. A bucket with few sentences loses the boundary after it
+// and so joins the next shorter one; with none shorter, it joins the next longer one.
 std::vector<std::int64_t> bucket_starts(const std::vector<std::int64_t>& words) {
   std::vector<std::int64_t> starts(kFirst.begin(), kFirst.end());
   for (std::size_t i = starts.size(); i-- > 0 && starts.size() > 1;) {

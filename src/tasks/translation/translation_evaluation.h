@@ -28,11 +28,11 @@ struct TranslationEvaluation {
   std::vector<std::string> hypotheses, references, sources;
 };
 
-// Throws Error (usage) where the set has a sentence that the schemes' tables of positions are too
-// short for: a set is evaluated whole.
+// Throws Error (usage) if the set has a sentence that is too long for the schemes' tables of
+// positions, since a set is evaluated whole.
 void require_positions(const Translator& translator, const ParallelDataset& dataset, Split split);
 
-// `progress` is of the sentences that are decoded, by one process.
+// `progress` counts the sentences that one process decodes.
 TranslationEvaluation evaluate_translator(const Translator& translator, const Settings& settings,
                                           const ParallelDataset& dataset, Split split,
                                           Processes& processes, const WorkProgress& progress = {});
@@ -44,7 +44,8 @@ struct SourceLengthBucket {
   double bleu = 0;  // sacreBLEU's (bleu_for), of these sentences
 };
 
-// As many of each. The shortest bucket first; one with fewer than 20 sentences joins its neighbour.
+// Buckets by length, the shortest first. A bucket with fewer than 20 sentences joins its neighbour.
+// `words`, `translations` and `references` have the same size.
 std::vector<SourceLengthBucket> bleu_by_source_length(const std::vector<std::string>& sources,
                                                       const std::vector<std::string>& references,
                                                       const std::vector<std::string>& hypotheses,

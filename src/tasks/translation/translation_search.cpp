@@ -22,13 +22,14 @@
 namespace roformer {
 namespace {
 
-// Sources that are searched together: neighbours in length, at most so many tokens.
+// Sources that one search handles together: neighbours in length, up to a limit of tokens.
 std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::vector<TokenId>>& sources,
                                                 std::int64_t budget) {
   std::vector<std::size_t> order(sources.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return sources[a].size() > sources[b].size();  // the longest first: memory is known early
+    // the longest first, to show early how much memory is needed
+    return sources[a].size() > sources[b].size();
   });
   std::vector<std::vector<std::size_t>> groups;
   std::int64_t longest = 0;
@@ -43,7 +44,7 @@ std::vector<std::vector<std::size_t>> groups_of(const std::vector<std::vector<To
   return groups;
 }
 
-// `group` are the numbers of the sentences among the sources.
+// `group` holds the indices of its sentences in the sources.
 std::vector<std::vector<Hypothesis>> sampled(StepModel& step, std::vector<BeamSentence>& sentences,
                                              const BeamVocabulary& vocabulary,
                                              const BeamSettings& settings,
@@ -68,7 +69,7 @@ std::vector<std::vector<Hypothesis>> sampled(StepModel& step, std::vector<BeamSe
   return found;
 }
 
-// What all groups of sources share.
+// The data that all groups of sources share.
 struct Search {
   const std::vector<std::vector<TokenId>>& sources;
   const std::vector<std::vector<TokenId>>& prefixes;  // none, or one a source
@@ -117,8 +118,8 @@ struct Search {
   }
 };
 
-// The translators that each thread searches with: those given, and as many again for each further
-// one. One set where the work is not shared.
+// The translators of each thread: the given ones for the first, and as many copies for each further
+// thread. Only one set if the work is not shared.
 class TranslatorsOfThreads {
  public:
   TranslatorsOfThreads(const std::vector<const Translator*>& given, std::size_t groups)
@@ -181,7 +182,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
                                .size = tokens.vocabulary,
                                .renormalize = decoding.renormalize}};
   if (!decoding.unknown) search.vocabulary.excluded.push_back(tokens.unknown);
-  // A text that is given has the probability that the model gives it.
+  // The probability of a given text is the one that the model assigns to it.
   if (!options.ends_with_prefix) {
     if (decoding.first_token >= tokens.vocabulary) {
       throw_usage("decoding.first_token",
@@ -212,7 +213,7 @@ std::vector<std::vector<Hypothesis>> translate(const std::vector<const Translato
     for (std::size_t number = 0; number < groups.size(); ++number) work(number, translators);
     return results;
   }
-  // The other threads get the caller's gradient mode and weights.
+  // The other threads get the caller's gradient mode and inference weights.
   const bool gradients = c10::GradMode::is_enabled();
   const InferenceWeights* const weights = InferenceWeights::in_use();
   for_each_in_turn(

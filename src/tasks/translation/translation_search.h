@@ -14,7 +14,7 @@
 
 namespace roformer {
 
-// The tokens around the sentences, and those that no translation contains.
+// The tokens that begin and end a sentence, and those that no translation contains.
 struct TranslationTokens {
   SentenceTokens target;
   std::vector<std::int64_t> excluded;
@@ -23,8 +23,8 @@ struct TranslationTokens {
 };
 TranslationTokens translation_tokens(const Tokenizer& target);
 
-// Texts that are drawn instead of searched for. Sample k of a source draws from the key (seed, the
-// source's number, k), whatever is translated beside it.
+// Settings for drawing texts instead of searching. Sample k of a source uses the random key (seed,
+// the source's number, k), whatever other sources are translated with it.
 struct TranslationSampling {
   SamplingSettings choice;
   std::uint64_t seed = 1;
@@ -36,17 +36,18 @@ struct TranslationOptions {
   std::int64_t n_best = 1;                      // or samples
   std::optional<TranslationSampling> sampling;  // none: the beam search
   bool ends_with_prefix = false;  // each hypothesis is its prefix: what a given text scores
-  // Called on any thread before each group of sentences; what it throws ends the search.
+  // Called on any thread before each group of sentences. An exception from it ends the search.
   std::function<void()> before_group = {};
-  // Called on any thread after each, one at a time, with how many sentences it had.
+  // Called after each group with its number of sentences, on any thread but never by two at once.
   std::function<void(std::int64_t sentences)> after_group = {};
 };
 
-// The n-best hypotheses of each source (ids with their end), best first, or its samples. Sentences
-// of like length are searched together; the result is in the order of the sources. A prefix, where
-// there is one a source, begins each hypothesis. Several translators of one vocabulary search as an
-// ensemble. On a CPU each thread searches for other sentences as long as there are enough of them:
-// a step's products are too small to share, and memory grows with the threads.
+// The n-best hypotheses of each source (ids with their end), best first, or its samples. The search
+// handles sentences of similar length together; the result is in the order of the sources. If there
+// are prefixes (one per source), each hypothesis begins with its source's prefix. Several
+// translators with one vocabulary search as an ensemble. On a CPU each thread searches for other
+// sentences while there are enough of them: a step's products are too small to share, and memory
+// grows with the threads.
 std::vector<std::vector<Hypothesis>> translate(
     const std::vector<const Translator*>& translators,
     const std::vector<std::vector<TokenId>>& sources, const TranslationTokens& tokens,

@@ -28,7 +28,7 @@ struct TranslationTrainingBatch : TrainingBatch {
 TranslationVocabularies vocabularies_of(const ParallelDataset& dataset) {
   const Tokenizer &source = dataset.tokenizer(Side::source),
                   &target = dataset.tokenizer(Side::target);
-  // Two ways to cut text may share their pieces, as Opus-MT's do.
+  // Two ways to cut text may share their pieces, as in Opus-MT.
   return {.source = source.vocabulary_size(),
           .target = target.vocabulary_size(),
           .joint = same_vocabulary(source, target)};
@@ -94,7 +94,7 @@ class TranslationTask : public TrainingTask {
     const TranslationEvaluation found =
         evaluate_translator(translator_, settings_, *dataset_, Split::validation, processes);
     for (std::size_t i = 0; i < std::min<std::size_t>(kExamples, found.hypotheses.size()); ++i) {
-      // Spread over the set, the same sentences each time.
+      // Sentences spread over the set, the same ones each time.
       const std::size_t at = i * found.hypotheses.size() / kExamples;
       log::info("  source     {}", found.sources[at]);
       log::info("  reference  {}", found.references[at]);

@@ -35,12 +35,12 @@ EncoderDecoderSettings model_settings(const Settings& settings,
   result.decoder.causal = true;
   result.decoder.cross_attention = true;
   result.decoder.position = settings.position.of_decoder();
-  // By default nothing is rotated, not even by the options of a scheme that rotates nothing.
+  // By default nothing is rotated, even if the options of a scheme without rotation ask for it.
   if (settings.position.cross != "none") {
     result.decoder.cross_position = settings.position.of_cross();
   }
   if (translation.decoder_layers > 0) result.decoder.model.layers = translation.decoder_layers;
-  // The embedding's own norm is BERT's; Vaswani's translator has none.
+  // BERT has a norm on the embedding; Vaswani's translator has none.
   result.encoder.embedding_norm = false;
   result.decoder.embedding_norm = false;
   return result;

@@ -19,7 +19,7 @@
 
 namespace roformer {
 
-// Pairs of sentences as tensors. Index i of both layouts is one pair.
+// Pairs of sentences as tensors. Index i of both layouts is the same pair.
 struct TranslationBatch {
   at::Tensor source_ids;  // [S] int64, each sentence with its end
   TokenLayout source;
@@ -30,37 +30,39 @@ struct TranslationBatch {
 // In the memory of the host.
 TranslationBatch to_tensors(const ParallelBatch& batch);
 TranslationBatch to_device(const TranslationBatch& batch, at::Device device);
-// In the memory that a GPU copies from at once; for who makes batches ahead.
+// Copies the batch to pinned memory, from which a GPU copies at once. Use it where batches are made
+// ahead.
 TranslationBatch pinned_for(const TranslationBatch& batch, at::Device device);
 
 class Translator : public TaskModel {
  public:
   static constexpr std::string_view kNoun = "translator";
 
-  // Throws Error (usage) for ties that the vocabularies do not allow.
+  // Throws Error (usage) if the settings tie tables that the vocabularies do not allow to share.
   Translator(const Settings& settings, const TranslationVocabularies& vocabularies,
              const ComputePlan& plan);
 
   // Another model with the same parameters, for another thread: the schemes' caches belong to one
-  // thread. This model must outlive it.
+  // thread. This model must outlive the copy.
   std::unique_ptr<Translator> borrowing() const;
 
   ParameterStore& parameters() override { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
   const EncoderDecoder& model() const { return model_; }
   const ComputePlan& plan() const override { return plan_; }
-  // Tokens of the longest source and target that the schemes' tables have positions for; 0: any.
+  // The largest number of source and target tokens that the schemes' tables have positions for; 0:
+  // no limit.
   std::int64_t longest_source() const { return longest_source_; }
   std::int64_t longest_target() const { return longest_target_; }
 
-  // Adds what a step of decoding multiplies by, for the time that it is in use: in the form of the
-  // plan's precision, or in another one. The logits' table stays in fp32 beside bf16. Nothing on a
+  // Adds the matrices that a decoding step multiplies by, while the result exists, in the plan's
+  // precision or in the given one. With bf16 the logits' table stays in fp32. Adds nothing on a
   // GPU.
   void add_to(InferenceWeights& weights) const;
   void add_to(InferenceWeights& weights, WeightForm form) const;
 
-  // Cross entropy at every label of a batch on the device. The probes are asked by the layers that
-  // they want.
+  // Cross entropy at every label of a batch on the device. Layers report to the probes that ask for
+  // them.
   CrossEntropy loss(const TranslationBatch& batch, const ForwardMode& mode,
                     double label_smoothing = 0, const StackObservers& probes = {}) const;
 

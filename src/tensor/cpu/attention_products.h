@@ -50,7 +50,7 @@ struct SumRows {
   std::int64_t row = 0;
 };
 
-// By the BLAS, without moving the rows. M in memory, T in products.
+// Multiplies with the BLAS, without moving the rows. M is the type in memory, T that of products.
 template <typename MemoryType, typename ProductType>
 class BlasProducts {
  public:

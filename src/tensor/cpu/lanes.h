@@ -69,14 +69,14 @@ ROFORMER_INLINE Accumulate<T> sum_of(const T* numbers, std::int64_t count) {
   return sum;
 }
 
-// Rounded to T where that is narrower.
+// Rounds to T if T is narrower.
 template <typename T>
 ROFORMER_INLINE void store_row(const Accumulate<T>* __restrict from, T* __restrict to,
                                std::int64_t count) {
   for (std::int64_t c = 0; c < count; ++c) store(to[c], from[c]);
 }
 #if defined(__AVX512BF16__)
-// By the processor's instruction, which rounds denormal numbers to zero.
+// Rounds with the processor's instruction, which rounds denormal numbers to zero.
 ROFORMER_INLINE void store_row(const float* __restrict from, c10::BFloat16* __restrict to,
                                std::int64_t count) {
   std::int64_t c = 0;

@@ -1,6 +1,6 @@
-// AdamW over flat buffers on a GPU, by three kernels: one sums the gradient's squares; one decides
-// from them and the loss whether and how to make the step; one makes it. Nothing waits for the
-// device. Also read by the kernels (sources/adamw.cu).
+// AdamW over flat buffers on a GPU, by three kernels. The first sums the gradient's squares. The
+// second decides from the sum and the loss whether and how to make the step. The third makes it.
+// The host does not wait for the device. The kernels (sources/adamw.cu) also read this file.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ namespace {
 
 using Result = int;  // of NVIDIA's libraries, 0: done
 
-// Fills function pointers with a library's functions; the first that is missing is the reason why
-// the library is of no use.
+// Fills function pointers with a library's functions. If one is missing, it is the reason why the
+// library cannot be used.
 struct FunctionFinder {
   void* library;
   const char* owner;  // "NVRTC"
@@ -54,7 +54,7 @@ struct Nvrtc {
   const char* (*error_text)(Result) = nullptr;
 };
 
-// First PyTorch's wheels beside LibTorch, then the system's, which may be too old for the GPU.
+// PyTorch's wheels beside LibTorch come first, then the system's, which may be too old for the GPU.
 std::vector<std::string> nvrtc_paths() {
   std::vector<std::string> paths;
   Dl_info library = {};
@@ -68,7 +68,7 @@ std::vector<std::string> nvrtc_paths() {
   return paths;
 }
 
-// NVRTC opens a second library by name alone, which works if that is open already.
+// NVRTC opens a second library by name alone, which works if that library is already open.
 void open_builtins_beside(const std::filesystem::path& library) {
   if (!library.has_parent_path()) return;
   std::error_code error;

@@ -22,12 +22,12 @@ const std::string& reason_against_compiler();
 // "13.0"; requires a compiler.
 std::string compiler_version();
 
-// The kernel of sources/SOURCE.cu for "sm_90"; throws Error with the compiler's words.
+// The kernel of sources/SOURCE.cu for "sm_90". Throws Error with the compiler's messages.
 CompiledKernel compile_kernel(const std::string& source, const std::string& kernel,
                               const std::string& architecture);
 
 // The same, cached in `folder` under a hash of the sources, the compiler and the kernel. Without
-// write access to the folder kernels are compiled each time.
+// write access to the folder, kernels are compiled each time.
 CompiledKernel compiled_kernel(const std::string& source, const std::string& kernel,
                                const std::string& architecture,
                                const std::filesystem::path& folder);
@@ -61,7 +61,7 @@ std::string architecture_of(c10::Device device);
 // A kernel in the device's memory; lives as long as the program.
 using Function = void*;
 Function load_kernel(const CompiledKernel& kernel, c10::Device device);
-// Allows the function's launches so much dynamic shared memory for a block.
+// Allows this much dynamic shared memory per block for the function's launches.
 void allow_shared_memory(Function function, std::int64_t bytes);
 
 struct Grid {

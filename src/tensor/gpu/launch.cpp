@@ -39,7 +39,8 @@ Function function_of(const Launch& what, c10::Device device) {
   return loaded.function;
 }
 
-// The reason against our kernels, after trying to compile and load one for this process's GPU.
+// Tries to compile and load a kernel for this process's GPU. Returns the reason against our
+// kernels, if there is one.
 std::string find_reason() {
   if (!reason_against_driver().empty()) return reason_against_driver();
   if (!reason_against_compiler().empty()) return reason_against_compiler();

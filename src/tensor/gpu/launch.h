@@ -29,7 +29,8 @@ struct Launch {
 // Queues it after the device's other work; `device` is a GPU, or a CPU with an emulation.
 void launch(const Launch& what, at::Device device);
 
-// The most that every card from compute capability 8.0 on gives a block on request (8.6, 8.9, 12).
+// The largest shared memory that every card from compute capability 8.0 on gives a block on request
+// (8.6, 8.9, 12).
 inline constexpr std::int64_t kLeastSharedMemory = 99 << 10;
 // The shared memory that a block can always have on this device.
 std::int64_t certain_shared_memory(at::Device device);
@@ -38,8 +39,8 @@ std::int64_t certain_shared_memory(at::Device device);
 bool runs_kernels(const at::Tensor& x);
 const std::string& reason_against_kernels();
 
-// As long as it lives, `emulate` runs the kernels, on CPU tensors: for tests, which compile the
-// same sources for the CPU.
+// While it lives, `emulate` runs the kernels on CPU tensors. Tests use it; they compile the same
+// sources for the CPU.
 class KernelEmulation {
  public:
   using Emulate = std::function<void(const Launch&)>;

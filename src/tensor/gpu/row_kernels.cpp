@@ -25,7 +25,7 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }
 
-// Whether an address is a multiple of so many bytes; null is.
+// Whether an address is a multiple of this many bytes. Null counts as a multiple.
 bool aligned(const void* numbers, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(numbers) % bytes == 0;
 }
@@ -69,7 +69,7 @@ std::int64_t neighbours_of_rotation(const kernels::Rotate<T>& work) {
 constexpr std::int64_t kScratchBytes = 32 * 8;  // of shared memory, for sums over a block
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kThreads = 256;
-// Of an H100 and H200. Results do not depend on the actual number.
+// The number for an H100 and H200. Results do not depend on the actual number.
 constexpr std::int64_t kMultiprocessors = 132;
 
 // Threads over columns, and pieces of rows for each: enough blocks for a large GPU, but few enough

@@ -1,6 +1,6 @@
-// The operations on rows of operations.h by kernels of our own on a GPU, on the same structures as
-// the CPU's loops (kernels.h). T is float, double or c10::BFloat16. Also read by the kernels'
-// compiler.
+// The operations on rows of operations.h as our own GPU kernels, on the same structures as the
+// CPU's loops (kernels.h). T is float, double or c10::BFloat16. The kernels' compiler also reads
+// this file.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace roformer::gpu {
 
-// Sums of pieces of rows, and where they are added.
+// Sums of pieces of rows, and the gradients to which they are added.
 template <typename A>
 struct PieceSums {
   const A* sums = nullptr;  // [pieces, columns], `stride` from one piece to the next
@@ -44,8 +44,7 @@ struct RotatedParts {
 };
 
 #ifndef __CUDACC_RTC__
-// All process all rows at once.
-// Work is kernels::BiasActivation or kernels::GatedActivation.
+// Each processes all rows at once. Work is kernels::BiasActivation or kernels::GatedActivation.
 template <template <typename> typename Work, typename T>
 void activation_forward(const Work<T>& work, std::int64_t rows, at::Device device);
 template <template <typename> typename Work, typename T>
@@ -58,12 +57,12 @@ template <typename T>
 void residual_norm_backward(const kernels::ResidualNorm<T>& work, std::int64_t rows,
                             at::Device device);
 
-// The column sums of the result, part after part, are added to `sums`, which may be null.
+// Adds the column sums of the result, part after part, to `sums`, which may be null.
 template <typename T>
 void rotate(const std::vector<kernels::Rotate<T>>& parts, std::int64_t rows, at::Device device,
             kernels::Accumulate<T>* sums = nullptr);
 
-// All rows of logits, from row.logits on. Labels and results are [rows].
+// Processes all rows of logits, from row.logits on. Labels and results are [rows].
 template <typename T>
 struct CrossEntropyRows {
   kernels::CrossEntropyRow<T> row;

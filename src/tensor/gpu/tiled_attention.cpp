@@ -35,7 +35,7 @@ std::int64_t count(const std::vector<T>& list) {
 // Lists of structures that go to the device in one copy.
 class Lists {
  public:
-  // Returns the list's offset.
+  // Adds to the list and returns its offset.
   template <typename T>
   std::size_t add(const std::vector<T>& list) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0);  // all stay aligned
@@ -93,7 +93,7 @@ static_assert(pairs_fit());
 // The lists that the kernels read, and their launches.
 class Plan {
  public:
-  // `gradients` of the additives, for a backward pass; undefined ones are not wanted.
+  // `gradients` of the additives, for a backward pass. Undefined ones are not computed.
   Plan(const TiledAttention& in, const std::vector<at::Tensor>& gradients, bool backward)
       : in_(in), device_(in.query.device()), gradients_(gradients) {
     list_tables();
@@ -180,7 +180,7 @@ class Plan {
            stages * (2 * rows * row_bytes() + (kTileRows + 3 * rows) * 4);
   }
 
-  // A block for each of `blocks` and each head of queries.
+  // One block for each of `blocks` and each head of queries.
   void launch_on_heads(const std::string& kernel, std::int64_t blocks,
                        std::int64_t shared_bytes) const {
     launch({.source = "tiled_attention",

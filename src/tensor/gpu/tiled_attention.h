@@ -17,7 +17,7 @@
 
 namespace roformer::gpu {
 
-// What is added to the scores: a template argument of the kernels.
+// The term added to the scores: a template argument of the kernels.
 inline constexpr int kAddsNothing = 0;
 inline constexpr int kAddsTable = 1;  // by difference of positions
 inline constexpr int kAddsPairs = 2;  // a number for each pair

@@ -69,7 +69,7 @@ std::shared_ptr<::gloo::transport::Device> device_towards(const std::vector<std:
   return Group::createDefaultDevice();
 }
 
-// Empty where the key is missing or was not written by this training.
+// Empty if the key is missing or was not written by this training.
 std::string own_text(c10d::Store& store, const std::string& key) {
   if (!store.check({key})) return "";
   try {

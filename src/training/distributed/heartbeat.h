@@ -47,9 +47,10 @@ class Heartbeat {
   // Writes why this process leaves; the others report the first such reason.
   void leave(const std::string& message) noexcept;
 
-  // A problem of another process, in one line naming process and host; nothing where all is well.
+  // A problem of another process, in one line naming process and host. Empty if all is well.
   std::optional<std::string> verdict() const;
-  // The same after a call to the others has failed: waits a few beats to see which one has stopped.
+  // The same after a call to the others has failed. Waits a few beats to see which process has
+  // stopped.
   std::string explain(const std::string& failure) const;
 
  private:

@@ -110,7 +110,7 @@ JobSecretFile::JobSecretFile(fs::path folder, const JobSecret& secret)
 JobSecretFile::~JobSecretFile() {
   std::error_code error;
   if (is_there()) fs::remove(path_, error);
-  if (made_folder_) ::rmdir(folder_.c_str());  // stays where it is not empty
+  if (made_folder_) ::rmdir(folder_.c_str());  // keeps a folder that is not empty
 }
 
 std::optional<JobSecret> read_job_secret(const fs::path& folder, const std::string& fingerprint) {

@@ -27,7 +27,7 @@ class JobSecret {
 
   // The value after its signature for this key (HMAC, RFC 2104, of SHA-1).
   std::string seal(std::string_view key, std::string_view value) const;
-  // The value; nothing where the signature does not fit this secret and key.
+  // The value. Empty if the signature does not fit this secret and key.
   std::optional<std::string> open(std::string_view key, std::string_view sealed) const;
 
  private:
@@ -43,7 +43,7 @@ inline constexpr const char* kJobSecretVariable = "ROFORMER_JOB_SECRET";
 // process makes it; the destructor removes it.
 class JobSecretFile {
  public:
-  // Makes the folder where it is missing. is_there() is false where nothing can be written.
+  // Makes the folder if it is missing. is_there() is false if nothing can be written.
   JobSecretFile(std::filesystem::path folder, const JobSecret& secret);
   ~JobSecretFile();
   JobSecretFile(const JobSecretFile&) = delete;
@@ -57,8 +57,8 @@ class JobSecretFile {
   std::filesystem::path path_;
 };
 
-// Reads the secret with this fingerprint in another process; nothing where its file is missing
-// (yet) or others than the user may read it.
+// Reads the secret with this fingerprint in another process. Empty if its file is missing (or not
+// there yet), or if users other than this one may read it.
 std::optional<JobSecret> read_job_secret(const std::filesystem::path& folder,
                                          const std::string& fingerprint);
 

@@ -48,13 +48,13 @@ class Processes {
   // values [N] become those of process 0.
   virtual void take_from_first(at::Tensor values) = 0;
 
-  // Called where all processes compute on GPUs, this one on `card`, a unique name. Returns in words
+  // Call it if all processes compute on GPUs, this one on `card`, a unique name. Returns in words
   // how their tensors will travel.
   virtual std::string use_gpu(const std::string& card) = 0;
 
   // A sign of life from the training thread, for long work between two calls.
   virtual void alive() = 0;
-  // While the result lives, the process counts as alive, for instance while it writes a checkpoint.
+  // While the result lives, the process counts as alive, for example while it writes a checkpoint.
   virtual std::shared_ptr<void> busy() = 0;
   // Whether a process was asked to stop: this one (`own`) or, as far as this one knows, another.
   // Costs nothing, since it travels with the heartbeats, and may be called at any time.
@@ -71,15 +71,16 @@ struct ConnectOptions {
   std::chrono::milliseconds timeout{60'000};
   // Names the training, so that another one at the same port is noticed; empty: unnamed.
   std::string job = {};
-  // Where process 0 may leave a secret for the others (job_secret.h), unless ROFORMER_JOB_SECRET
-  // gives them one; empty: nowhere.
+  // A folder where process 0 may leave a secret for the others (job_secret.h), unless
+  // ROFORMER_JOB_SECRET gives them one; empty: nowhere.
   std::filesystem::path folder = {};
 };
 
 // Connects the processes that a launcher has started (gloo.cpp). They meet at a TCP store, the
-// launcher's or process 0's, and talk through c10d's Gloo backend. A thread of each process writes a
-// heartbeat to the store, so that a process that was killed, stopped or hangs is found and named.
-// Throws as rendezvous() does (rendezvous.h). A launch of one process needs no connection.
+// launcher's or process 0's, and communicate through c10d's Gloo backend. A thread of each process
+// writes a heartbeat to the store, so that the others find and name a process that was killed, was
+// stopped or hangs. Throws as rendezvous() does (rendezvous.h). A launch of one process needs no
+// connection.
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options = {});
 
 // One row for each process: its numbers.

@@ -14,13 +14,13 @@
 namespace roformer {
 
 struct Rendezvous {
-  c10::intrusive_ptr<c10d::Store> store;  // signed, where the processes share a secret
+  c10::intrusive_ptr<c10d::Store> store;  // signed, if the processes share a secret
   std::vector<std::string> hosts;         // of each process
-  std::string listens_at;                 // process 0: its address, where that is known
+  std::string listens_at;                 // process 0: its address, if that is known
 };
 
 // Returns when all processes have come. Throws Error: failure naming those that did not come within
-// the timeout, or saying that another training meets there; usage where the processes were started
+// the timeout, or saying that another training meets there; usage if the processes were started
 // differently.
 Rendezvous rendezvous(const Launch& launch, const ConnectOptions& options);
 

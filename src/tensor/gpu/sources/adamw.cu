@@ -1,11 +1,11 @@
-// AdamW over a contiguous piece of the parameters. What a step needs of its gradient's norm and
-// loss stays on the device: `decide` turns them into the numbers that `update` reads.
+// AdamW over a contiguous piece of the parameters. The step's values from the gradient's norm and
+// the loss stay on the device: `decide` turns them into the numbers that `update` reads.
 #include "tensor/gpu/adamw.h"
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// A block for each of `sums` [kSquareSums].
+// One block for each of `sums` [kSquareSums].
 template <typename T, int kVector>
 __global__ void squares(const T* gradient, std::int64_t size, double* sums) {
   __shared__ double scratch[32];
@@ -24,7 +24,8 @@ __global__ void squares(const T* gradient, std::int64_t size, double* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = own;
 }
 
-// One block of whole warps. updates: those made before, and after.
+// Runs as one block of whole warps. `updates` is the number of updates so far, before and after the
+// step.
 template <typename T>
 __global__ void adamw_decide(gpu::AdamWDecision o, const T* loss) {
   __shared__ double scratch[32];

@@ -1,5 +1,5 @@
-// Shared by the attention kernels (tiled_attention.cu): the visible pairs of a tile and the numbers added
-// to them, a thread's place among its warp's sums, and the parts of shared memory.
+// Shared by the attention kernels (tiled_attention.cu): the visible pairs of a tile and the numbers
+// added to them, a thread's place among its warp's sums, and the parts of shared memory.
 #pragma once
 
 #include "tensor/gpu/sources/matrix.h"
@@ -84,15 +84,15 @@ ROFORMER_INLINE float over_row(float value, Operation together) {
   return together(value, __shfl_xor_sync(0xffffffffu, value, 2));
 }
 
-// The pairs of a tile: its own rows with those that stream past, numbered within it. kAdded is
-// what is added to each (tensor/gpu/tiled_attention.h).
+// The pairs of a tile: its own rows with those that stream past, numbered within it. kAdded is the
+// kind of term that is added to each (tensor/gpu/tiled_attention.h).
 template <int kAdded, bool kKeysOwn>  // else the own rows are queries
 struct TilePairs {
   int own, streamed;   // that there are
   int diagonal;        // key - query at most
   float scale;         // to units of log 2
-  const float* table;  // what is added for key - query = 0, in shared memory
-  const float* pairs;  // what is added for the first query and key
+  const float* table;  // the term for key - query = 0, in shared memory
+  const float* pairs;  // the term for the first query and key
   std::int64_t row;    // of `pairs`, to the next query
 
   ROFORMER_INLINE bool visible(int of_own, int of_streamed) const {
@@ -157,8 +157,8 @@ struct Pairs {
     return {most(0, first - highest), least(text.query_length, last - lowest + 1)};
   }
 
-  // The tile that begins at a query and a key, limited by the text and the `end` of the streamed rows.
-  // `table`: the number for key - query = 0 within the tile.
+  // The tile that begins at a query and a key, limited by the text and the `end` of the streamed
+  // rows. `table`: the number for key - query = 0 within the tile.
   template <bool kKeysOwn>
   ROFORMER_INLINE TilePairs<kAdded, kKeysOwn> tile(std::int64_t query, std::int64_t key,
                                                    std::int64_t end, const float* table) const {
@@ -171,7 +171,7 @@ struct Pairs {
             .row = text.additive_row};
   }
 
-  // Begins to copy what is added for the differences `from` to from + kCount - 1; 0 outside.
+  // Begins to copy the terms for the differences `from` to from + kCount - 1; 0 outside.
   template <int kCount>
   ROFORMER_INLINE void begin_table(float* to, std::int64_t from) const {
     static_assert(kCount <= kTileThreads);
@@ -203,8 +203,8 @@ struct SharedParts {
   }
 };
 
-// Two kinds of rows, what goes with them and a table by difference, as they stream past: one stage
-// is computed with while the other fills.
+// Two kinds of rows, their terms and a table by difference, as they stream past. The block computes
+// with one stage while the other fills.
 template <int kWidth>
 struct Stage {
   static constexpr int kRows = kStreamed<kWidth>;
@@ -222,7 +222,7 @@ struct Stage {
   ROFORMER_INLINE float* table() const { return shift() + kRows; }
 };
 
-// Keys and values of a head from `first` on, and what is added for a tile of queries with them.
+// Keys and values of a head from `first` on, and the terms for a tile of queries with them.
 template <int kWidth, int kAdded>
 ROFORMER_INLINE void begin_keys(const AttentionWork& o, const Pairs<kAdded>& pairs,
                                 std::int64_t query, std::int64_t first, std::int64_t end,

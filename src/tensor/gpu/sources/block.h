@@ -1,5 +1,5 @@
-// Shared by the row kernels: reading and writing neighbouring numbers at once, and sums over the threads
-// of a block. The includer defines ROFORMER_KERNELS_NAMESPACE and ROFORMER_INLINE.
+// Shared by the row kernels: reading and writing neighbouring numbers at once, and sums over the
+// threads of a block. The includer defines ROFORMER_KERNELS_NAMESPACE and ROFORMER_INLINE.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ ROFORMER_INLINE void store_neighbours(T* to, const Accumulate<T>* numbers) {
   *reinterpret_cast<Neighbours<T, kVector>*>(to) = written;
 }
 
-// As a number that was stored and loaded again.
+// Rounds as if the number were stored and loaded again.
 template <typename T>
 ROFORMER_INLINE Accumulate<T> rounded_to(Accumulate<T> number) {
   T stored;
@@ -82,7 +82,7 @@ struct Largest {
   }
 };
 
-// `value` of all threads of a warp put together, in each of them.
+// Combines `value` over all threads of a warp and returns the result in each of them.
 template <typename A, typename Operation>
 ROFORMER_INLINE A over_warp(A value, Operation together) {
   for (int distance = 16; distance > 0; distance /= 2) {
@@ -92,7 +92,7 @@ ROFORMER_INLINE A over_warp(A value, Operation together) {
 }
 
 // The same for a block of whole warps, in an order that only depends on the number of threads.
-// `scratch` [32] is shared. `nothing` changes no value that it is put together with.
+// `scratch` [32] is shared memory. `nothing` is the neutral value of the operation.
 template <typename A, typename Operation>
 ROFORMER_INLINE A over_block(A value, Operation together, A nothing, A* scratch) {
   value = over_warp(value, together);

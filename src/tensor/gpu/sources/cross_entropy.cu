@@ -1,6 +1,6 @@
-// Softmax cross entropy of rows of logits, which become their gradient. One block of whole warps a
-// row. Where a row fits into the block's shared memory (kShared) it is read and written once;
-// otherwise it is read three times and written twice.
+// Softmax cross entropy of rows of logits, which become their gradient. One block of whole warps
+// processes one row. If a row fits into the block's shared memory (kShared), it is read and written
+// once; otherwise it is read three times and written twice.
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
@@ -15,8 +15,8 @@ ROFORMER_INLINE void for_groups(int columns, const Each& each) {
   if (c < columns) each(c, columns - c);
 }
 
-// o.logits is row 0, with `stride` between rows; a row's memory extends to a multiple of kVector. labels
-// and the results (as in RowLoss) are [rows].
+// o.logits is row 0, with `stride` between rows; a row's memory extends to a multiple of kVector.
+// labels and the results (as in RowLoss) are [rows].
 template <typename T, int kVector, bool kShared>
 __global__ void __launch_bounds__(1024)
     cross_entropy(CrossEntropyRow<T> o, std::int64_t stride, const std::int64_t* labels,

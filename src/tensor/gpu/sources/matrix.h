@@ -1,7 +1,8 @@
-// Products of small matrices of bfloat16 on tensor cores, which the 32 threads of a warp hold
-// together: a left operand of 16 x 16 in four registers of each, a right one of 16 x 8 in two, sums
-// of 16 x 8 in four floats. Which element lies where says the PTX manual, mma.m16n8k16. Needs the
-// compute capability 8.0; an emulation has functions of the same names before it includes this.
+// Products of small bfloat16 matrices on tensor cores. The 32 threads of a warp hold the matrices
+// together: a left operand of 16 x 16 in four registers per thread, a right one of 16 x 8 in two,
+// and sums of 16 x 8 in four floats. The PTX manual (mma.m16n8k16) says which element is where.
+// Needs compute capability 8.0; an emulation defines functions of the same names before it includes
+// this file.
 #pragma once
 
 #include "tensor/gpu/sources/block.h"
@@ -41,8 +42,8 @@ ROFORMER_INLINE void load_matrices(const c10::BFloat16* row, std::uint32_t (&mat
   }
 }
 
-// Begins to copy kBytes from global to shared memory, or zeros where they are not there; they have
-// come for this thread after wait_for_copies(), for the others after the block's next barrier.
+// Begins to copy kBytes from global to shared memory, or zeros if the source is missing. This
+// thread has them after wait_for_copies(), the others after the block's next barrier.
 template <int kBytes>
 ROFORMER_INLINE void begin_copy(void* to, const void* from, bool there) {
   const int bytes = there ? kBytes : 0;
@@ -61,13 +62,13 @@ ROFORMER_INLINE void wait_for_copies() {
 }
 #endif
 
-// `kCount` rows of kWidth numbers, each kStride behind the one before, so that the same columns of
+// `kCount` rows of kWidth numbers, with distance kStride between rows, so that the same columns of
 // eight rows are in different banks.
 template <int kWidth>
 inline constexpr int kStride = kWidth + 8;
 
-// Begins to copy rows from global memory, `there` of them; the others become zero. By all of a
-// block's kThreads threads; the first row is there.
+// Begins to copy `there` rows from global memory; the other rows become zero. All kThreads threads
+// of a block take part. The first row must exist.
 template <int kWidth, int kCount, int kThreads>
 ROFORMER_INLINE void begin_rows(c10::BFloat16* to, const c10::BFloat16* from, std::int64_t row,
                                 std::int64_t there) {
@@ -83,8 +84,8 @@ ROFORMER_INLINE void begin_rows(c10::BFloat16* to, const c10::BFloat16* from, st
   }
 }
 
-// Sums of a warp's 16 rows and kColumns columns: those of thread t are of the rows t / 4 (elements
-// 0, 1) and t / 4 + 8 (2, 3) and in group n of the columns 8 n + 2 (t % 4) and the next.
+// Sums of a warp's 16 rows and kColumns columns. Thread t holds rows t / 4 (elements 0, 1) and t /
+// 4 + 8 (2, 3), and in group n the columns 8 n + 2 (t % 4) and the next.
 template <int kColumns>
 struct RowSums {
   float groups[kColumns / 8][4] = {};
@@ -114,8 +115,8 @@ ROFORMER_INLINE void add_products_of_rows(const c10::BFloat16* left, const c10::
   }
 }
 
-// sums += factors rows, where the factors of 16 rows and kCount columns are rounded to bfloat16 and
-// `rows` are kCount of kWidth in shared memory.
+// sums += factors rows. The factors of 16 rows and kCount columns are rounded to bfloat16; `rows`
+// are kCount rows of kWidth in shared memory.
 template <int kWidth, int kCount>
 ROFORMER_INLINE void add_weighted_rows(const RowSums<kCount>& factors, const c10::BFloat16* rows,
                                        RowSums<kWidth>& sums) {
@@ -138,8 +139,8 @@ ROFORMER_INLINE void add_weighted_rows(const RowSums<kCount>& factors, const c10
   }
 }
 
-// A warp's 16 rows, times a factor each for the thread's two, as bfloat16 to global memory, `there`
-// of them.
+// Writes `there` of a warp's 16 rows to global memory as bfloat16. Each of the thread's two rows is
+// multiplied by its factor.
 template <int kWidth>
 ROFORMER_INLINE void store_rows(const RowSums<kWidth>& sums, const float (&factors)[2],
                                 c10::BFloat16* to, std::int64_t row, std::int64_t there) {

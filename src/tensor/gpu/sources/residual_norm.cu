@@ -1,5 +1,5 @@
-// Residual, bias, dropout and norm in one pass. A row is a warp's, or a whole block's where it is
-// wide; each thread holds kOwned times kVector neighbouring columns in registers.
+// Residual, bias, dropout and norm in one pass. A warp processes a row, or a whole block if the row
+// is wide. Each thread holds kOwned times kVector neighbouring columns in registers.
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
@@ -69,7 +69,7 @@ __global__ void residual_norm_forward(ResidualNorm<T> o, std::int64_t rows) {
     }
     store_neighbours<kVector>(o.sum + start + column, numbers);
     for (int j = 0; j < kVector; ++j) {
-      numbers[j] = rounded_to<T>(numbers[j]);  // what the backward pass will read
+      numbers[j] = rounded_to<T>(numbers[j]);  // the values that the backward pass will read
       total += numbers[j];
     }
   });
@@ -96,8 +96,8 @@ __global__ void residual_norm_forward(ResidualNorm<T> o, std::int64_t rows) {
   });
 }
 
-// One block a piece of the rows. `sums` [pieces, 3, columns]: the gradients of bias, gain and shift
-// from the rows of each piece.
+// One block processes one piece of the rows. `sums` [pieces, 3, columns]: the gradients of bias,
+// gain and shift from the rows of each piece.
 template <typename T, int kVector, int kOwned, bool kWarp>
 __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Accumulate<T>* sums) {
   using A = Accumulate<T>;
@@ -171,7 +171,7 @@ __global__ void residual_norm_backward(ResidualNorm<T> o, std::int64_t rows, Acc
 #pragma unroll
   for (int part = 0; part < 3; ++part) {  // in registers, so that its number must be a constant
     if constexpr (kWarp) {
-      // One warp after the other adds to what those before it have.
+      // The warps add in turn, each to the sums of the warps before it.
       const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
       for (unsigned turn = 0; turn < warps; ++turn) {
         if (turn == warp) {

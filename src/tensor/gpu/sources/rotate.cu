@@ -1,6 +1,6 @@
-// Rotation of pairs of features after adding a bias. A thread owns kVector neighbouring pairs of one
-// head, or as many of the features after the rotated ones, and goes down the rows. No other thread
-// writes what it reads, so it may work in place.
+// Rotation of pairs of features after adding a bias. A thread owns kVector neighbouring pairs of
+// one head, or as many of the features after the rotated ones, and goes down the rows. No other
+// thread writes the numbers that it reads, so it may work in place.
 #include "tensor/gpu/row_kernels.h"
 #include "tensor/gpu/sources/block.h"
 
@@ -37,7 +37,7 @@ struct RotatedPairs {
   }
 };
 
-// The rows of a thread, begin, begin + step, .., and where it stores the sums of its results.
+// The rows of a thread (begin, begin + step, ..) and the memory for the sums of its results.
 template <typename T>
 struct Way {
   std::uint32_t begin, end, step;
@@ -143,8 +143,8 @@ ROFORMER_INLINE void copy_features(const Rotate<T>& o, std::int64_t head, std::i
   own.put(way.sums + head * o.width + feature);
 }
 
-// blockIdx.y is the part. Its units are the threads' shares of all its heads of a row; a block has
-// as many rows at once as it has threads for. With kSums there is no bias.
+// blockIdx.y is the part. Its units are the threads' shares of all its heads of a row; a block
+// processes as many rows at once as it has threads for. With kSums there is no bias.
 template <typename T, int kVector, bool kSums>
 __global__ void __launch_bounds__(gpu::kRotateThreads, 2)
     rotate(gpu::RotatedParts<T> parts, std::uint32_t rows) {

@@ -4,8 +4,8 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// A block of 32 warps has 32 columns (blockIdx.x) of one of the sums (blockIdx.y); each warp adds
-// up every 32nd piece, and the first the sums of all.
+// A block of 32 warps has 32 columns (blockIdx.x) of one of the sums (blockIdx.y). Each warp adds
+// every 32nd piece, and the first warp adds the sums of all warps.
 template <typename A>
 __global__ void add_pieces(gpu::AllPieceSums<A> all) {
   constexpr unsigned kWarps = 32;

@@ -1,12 +1,13 @@
-// Softmax attention by tiles (tensor/gpu/tiled_attention.h). A block has 64 rows of one head, 16 of
-// each of its four warps: queries, which keys and values stream past, or for the gradients of keys
-// and values these, and queries stream past. While it computes with some rows the next ones come.
-// Scores are in units of log 2 inside. No sum depends on the order in which blocks run.
+// Softmax attention by tiles (tensor/gpu/tiled_attention.h). A block has 64 rows of one head, 16 in
+// each of its four warps. Usually the rows are queries, and keys and values stream past. For the
+// gradients of keys and values, the rows are keys and values, and queries stream past. While the
+// block computes with some streamed rows, the next ones are loaded. Scores are in units of log 2
+// inside. No sum depends on the order in which blocks run.
 #include "tensor/gpu/sources/attention_tiles.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// One block a tile of queries (x) and a head (y).
+// One block for each tile of queries (x) and head (y).
 template <int kWidth, int kAdded>
 __global__ void __launch_bounds__(kTileThreads, 3) attention_forward(AttentionWork o) {
   constexpr int kKeys = kStreamed<kWidth>;
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) attention_forward(AttentionWo
                      there - place.warp * 16);
 }
 
-// A warp a token (over x) and a head (y): the sums of output * its gradient.
+// One warp for each token (over x) and head (y) sums output * its gradient.
 template <int kWidth>
 __global__ void attention_shift(AttentionWork o) {
   const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -125,8 +126,8 @@ struct RowStatistics {
   }
 };
 
-// One block a tile of queries (x) and a head (y): their gradients, and sums of the slopes by
-// difference where those are wanted.
+// One block for each tile of queries (x) and head (y): their gradients, and sums of the slopes by
+// difference if those are requested.
 template <int kWidth, int kAdded>
 __global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
     attention_query_gradient(AttentionWork o) {
@@ -202,7 +203,8 @@ __global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
                      o.query_gradient_row, there - place.warp * 16);
 }
 
-// One block a tile of keys (x) and a head of queries (y): their gradients and those of the values.
+// One block for each tile of keys (x) and head of queries (y): their gradients and those of the
+// values.
 template <int kWidth, int kAdded>
 __global__ void __launch_bounds__(kTileThreads, 2) attention_key_gradient(AttentionWork o) {
   constexpr int kQueries = kStreamed<kWidth>;
@@ -286,8 +288,8 @@ struct PairStage {
   ROFORMER_INLINE Bfloat16* values() const { return keys() + kKeys * kStride<kWidth>; }
 };
 
-// One block a tile of pairs (x) and a head (y): the gradient of what is added to each pair, over
-// all texts that share it.
+// One block for each tile of pairs (x) and head (y): the gradient of the term added to each pair,
+// over all texts that share it.
 template <int kWidth>
 __global__ void __launch_bounds__(kTileThreads, 2) attention_pair_gradient(AttentionWork o) {
   constexpr int kKeys = gpu::pair_keys(kWidth);
@@ -345,8 +347,8 @@ __global__ void __launch_bounds__(kTileThreads, 2) attention_pair_gradient(Atten
   });
 }
 
-// A block a head (x) and a table (y): the first and the last j - i that are not hidden; Lk and -Lq
-// where all are.
+// One block for each head (x) and table (y): the first and the last j - i that are not hidden; Lk
+// and -Lq if all are hidden.
 __global__ void attention_windows(const AttentionTable* tables) {
   __shared__ float scratch[32];
   const AttentionTable table = tables[blockIdx.y];
@@ -368,7 +370,7 @@ __global__ void attention_windows(const AttentionTable* tables) {
   window[1] = static_cast<std::int32_t>(from_end) - zero;
 }
 
-// A thread a difference (over x) of a head of a table (y): what its tiles have summed.
+// One thread for each difference (over x) of a head of a table (y): the sum over its tiles.
 __global__ void attention_difference_sums(const AttentionTable* tables, std::int64_t heads,
                                           const AttentionTile* tiles, const float* sums) {
   const AttentionTable table = tables[blockIdx.y / static_cast<unsigned>(heads)];
