@@ -41,13 +41,13 @@ struct FusedAttentionInputs {
 // required.
 at::Tensor fused_attention(const FusedAttentionInputs& inputs);
 
-// The same on GPUs by LibTorch's flash kernel for texts of different lengths (Dao 2023,
-// FlashAttention-2) and cuDNN's for texts of equal length, for schemes that only rotate queries and
-// keys. Requires bfloat16, a head width that is a multiple of 8 and at most 128, and a GPU for
-// which LibTorch has the kernel.
+// Whether packed_attention can be used: requires bfloat16, a head width that is a multiple of 8 and
+// at most 128, and a GPU for which LibTorch has the flash kernel.
 bool can_pack_attention(const at::Tensor& projected, std::int64_t head_width);
 
-// Like fused_attention without an additive term; `projected` is not overwritten.
+// fused_attention for schemes that only rotate queries and keys, on GPUs: LibTorch's flash kernel
+// for texts of different lengths (Dao 2023, FlashAttention-2), cuDNN's for texts of equal length.
+// `projected` is not overwritten.
 at::Tensor packed_attention(const FusedAttentionInputs& inputs);
 
 }  // namespace roformer

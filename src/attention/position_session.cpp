@@ -15,7 +15,8 @@ namespace roformer {
 namespace {
 
 // Positions as a column and a row: masks are computed from these by broadcasting, without a matrix
-// of distances (eight bytes a pair). Created on the target device, so that only they are copied.
+// of distances (eight bytes a pair). Made on the host; only these two vectors are copied to
+// the device.
 at::Tensor column_of(const Positions& queries, at::Device device) {
   return on_device(queries.tensor(), device).unsqueeze(1);
 }

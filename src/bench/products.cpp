@@ -107,7 +107,7 @@ LayerProducts layer_products(const ModelSettings& model) {
 double keys_of_query(const AttentionSettings& attention, double length, std::int64_t head_width,
                      bool causal) {
   if (attention.kernel != AttentionKernel::softmax) {
-    constexpr double kNeighbours = 16;  // of a chunk of 32 (tensor/causal_sums.cpp), in the mean
+    constexpr double kNeighbours = 16;  // of a chunk of 32 (tensor/linear_attention_operations.h)
     const auto features = static_cast<double>(linear_feature_count(attention, head_width));
     return features + (causal ? std::min(kNeighbours, length / 2) : 0);
   }

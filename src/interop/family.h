@@ -1,6 +1,6 @@
 // Everything that this program knows about one family of Hugging Face models, as one value in
-// families/NAME.cpp. Import and export read nothing else, so a new family needs only such a file
-// and its line in family.cpp.
+// families/NAME.cpp. A new family is such a file, its line in families/list.h and family.cpp and,
+// where models are exported as it, its condition in expressible.cpp.
 #pragma once
 
 #include <functional>

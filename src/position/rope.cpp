@@ -1,6 +1,6 @@
 // Rotary position embedding (RoFormer, Su 2021, eq. 12-16 and 34): rotates pairs of features of q
-// and k by angles proportional to the position, so that scores depend on the distance. Section 9.
-// Frequency scalings adapt it to longer texts (section 10).
+// and k by angles proportional to the position, so that scores depend on the distance. Frequency
+// scalings adapt it to longer texts. Sections 9 and 10 of tests/position/golden/POSITIONS.md.
 #include "position/rope.h"
 
 #include <algorithm>

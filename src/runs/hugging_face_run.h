@@ -37,8 +37,7 @@ struct ExportedRun {
 
 // Writes the checkpoint of a run into a new folder. `which` selects the checkpoint as in
 // find_checkpoint. `weights` selects the exported weights; none: the run's training.weights. Throws
-// Error as find_checkpoint, weights_file, write_hugging_face_folder, write_causal_folder and
-// write_marian_folder do.
+// Error as find_checkpoint, weights_file and write_hugging_face_folder do.
 ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                        const std::filesystem::path& folder,
                        std::optional<WeightsKind> weights = std::nullopt);

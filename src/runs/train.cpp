@@ -103,7 +103,8 @@ std::vector<std::string> take_from(const ModelSource& source, const Settings& se
 }
 
 // The configuration makes the folder a run and the record completes it. If the process is killed
-// between the two, --resume starts the run from the beginning.
+// between the two, --resume starts the run from the beginning. A resumed run stores its changed
+// keys here; its record stays as it was begun.
 void begin_record(const RunDirectory& run, const Settings& settings,
                   const Continuation& continuation, const TrainingTask& task,
                   const nlohmann::json& record) {

@@ -1,6 +1,6 @@
 // Tensors of the host on the device where the model computes, and the recording of a GPU graph, for
-// which such tensors are constants. The host never waits for a copy: it goes from pinned memory, in
-// the order of the GPU's other work.
+// which such tensors are constants. on_device() does not wait for a copy, except while a
+// graph is recorded: it goes from pinned memory, in the order of the GPU's other work.
 #pragma once
 
 #include <ATen/core/Tensor.h>

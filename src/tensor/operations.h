@@ -56,7 +56,7 @@ NormedSum residual_norm(const ResidualNormInputs& inputs);
 // dropout(x). x [T, M].
 at::Tensor dropout(const at::Tensor& x, const DropoutSpec& spec);
 
-// Rows of the table. table [V, E], ids [T] int64 -> [T, E]. Gradient as for linear.
+// Rows of the table. table [V, E], ids [T] int64 -> [T, E]. Gradient as for project().
 at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids);
 
 // Cross entropy of the targets' labels, -log softmax(hidden table^T + bias)[label]. Only a block of

@@ -47,17 +47,19 @@ struct QueryKeyValue {
   at::Tensor key;    // [T, G, D]
   at::Tensor value;  // [T, G, D]
 };
-// Adds the bias and rotates, into new memory; one pass where our loops or kernels run. Tables are
-// [T, width / 2]; our kernels also take [L, width / 2] if all texts have L tokens.
+// Adds the bias and rotates, into new memory; one pass where our loops or kernels run. Tables
+// have a row for each token or, for our loops and kernels, one for each position if all texts have
+// L tokens.
 QueryKeyValue biased_and_rotated(const PackedHeads& packed,
                                  const std::optional<RotationPair>& rotation);
 // The same for `rows` [t, (H + 2G) * D], some tokens of a tensor like packed.projected, in place
-// and without recording. `inverse`: rotates their gradients back. `bias` may be undefined.
+// and without recording; of `packed` it reads the sizes alone. `inverse`: rotates their gradients
+// back. `bias` may be undefined.
 void rotate_in_place(const PackedHeads& packed, const at::Tensor& rows, const at::Tensor& bias,
                      const std::optional<RotationPair>& rotation, bool inverse = false);
 
-// The loop itself, on raw rows: each token's row holds `heads` blocks of `width` features. Token t
-// is at position t % L of the tables. The bias is added first.
+// The lowest level, a CPU loop or a GPU kernel, on raw rows: each token's row holds `heads` blocks
+// of `width` features. Token t is at position t % L of the tables. The bias is added first.
 struct RotationRows {
   at::Tensor source;  // last dimension contiguous
   std::int64_t source_offset = 0, source_row = 0, source_head = 0;

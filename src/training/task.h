@@ -35,7 +35,8 @@ struct BatchNumbers {
   }
 };
 
-// One micro-batch in host memory. Each task derives a class from it.
+// One micro-batch. make_batch() leaves it in host memory; copied_to() copies it to the device. Each
+// task derives a class from it.
 struct TrainingBatch {
   virtual ~TrainingBatch() = default;
   std::int64_t target_count = 0;  // targets that the loss is summed over
@@ -77,7 +78,7 @@ class TrainingTask : public TrainingObjective {
  public:
   // Micro-batches that make one epoch, for periods in epochs.
   virtual double batches_per_epoch() const = 0;
-  // The same two functions for a stage of a training. A task without stages ignores the stage.
+  // make_batch() and batches_per_epoch() for one stage. A task without stages ignores the stage.
   virtual std::unique_ptr<TrainingBatch> make_batch_of([[maybe_unused]] std::int64_t stage,
                                                        std::int64_t number) const {
     return make_batch(number);

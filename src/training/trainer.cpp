@@ -159,7 +159,7 @@ class Trainer {
   Consumed last_checked_;
   int stop_signal_ = 0;  // received by one of the processes
   int steps_since_stop_ = 0;
-  bool gave_up_step_ = false;  // stopped inside a step, whose batches are not made again
+  bool gave_up_step_ = false;  // stopped inside a step; a resumed run makes its batches again
   double done_at_start_;
   std::optional<TrainingLog> log_;  // in the first process
   DivergenceWatch divergence_;

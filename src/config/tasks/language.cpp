@@ -13,7 +13,7 @@ constexpr const char* kPreparedText =
     "make a data set with `roformer data prepare`, then --data.directory FOLDER";
 
 // Adds the figures at the lengths of the stages and the figures of linear attention's denominators
-// (attention/denominator_check.h).
+// (DenominatorCheck, attention/linear_attention.h).
 std::vector<TaskFigure> language_figures(std::vector<TaskFigure> figures,
                                          const Settings& settings) {
   std::set<std::int64_t> lengths;

@@ -1,6 +1,7 @@
 // The tasks in the order in which they are listed everywhere. A new task needs one line here
 // besides its own files: config/tasks/ (`NAME_facts`: keys, figures, and the facts for checks) and
-// tasks/ (`define_NAME`: everything that needs tensors).
+// tasks/ (`define_NAME`: everything that needs tensors). Shared keys name their tasks in
+// schema_*.cpp.
 #pragma once
 
 #define ROFORMER_EACH_TASK(DO) \

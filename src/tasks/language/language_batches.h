@@ -1,5 +1,5 @@
 // The rows of a data set as batches of a language model. The task decides whether tokens are masked
-// or the next token is the target; no other file tells the two apart.
+// or the next token is the target.
 #pragma once
 
 #include <cstdint>
