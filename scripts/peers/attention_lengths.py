@@ -2,7 +2,7 @@
 """Times the counterpart of `roformer bench attention`: one attention layer with its projections and
 rotated q and k, forward and backward, with PyTorch's scaled_dot_product_attention and with linear
 attention as performer-pytorch computes it (its formulas written out here: elu+1 or FAVOR+ features,
-causal sums in chunks of 128 whose states are written out). Needs torch in an environment of its own.
+causal sums in chunks of 128 whose states are written out). Needs torch in a separate environment.
 
 usage: attention_lengths.py [--lengths 512,1024,2048,4096 --width 768 --heads 12 --repeats 5
                              --threads 2 --longest 60 --device cpu --bidirectional]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the counterpart of `roformer bench decoding`: CTranslate2 translating the same lines with the
 same weights, a folder of `roformer export` or of Opus-MT. Needs ctranslate2, transformers, sentencepiece
-and torch in an environment of its own.
+and torch in a separate environment.
 
 usage: ctranslate2_translate.py FOLDER LINES.txt [--lines 500 --beam 4 --threads 2 --batch-tokens 2048
                                                   --compute float32|int8|bfloat16 --output TEXT]

@@ -2,7 +2,7 @@
 """Times the counterpart of `roformer bench glue`: one fine-tuning step (forward, backward, clipping,
 AdamW) of Hugging Face's RoFormerForSequenceClassification with dynamic padding on the same lengths,
 or with --predict its inference of 16 batches, sorted by length as `roformer bench predict` sorts them
-(--unsorted: as they come). Needs torch and transformers in an environment of its own.
+(--unsorted: as they come). Needs torch and transformers in a separate environment.
 
 usage: hf_glue_step.py [--layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
                         --steps 10 --threads 2 --dropout 0.1 --attention-dropout 0.0 --predict --unsorted]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the counterpart of `roformer bench translation`: training steps (forward, backward, clipping,
 AdamW) of Hugging Face's MarianMTModel, eager, on the same pairs of lengths, each step's pairs padded
-to its longest (they are sorted by length). Needs torch and transformers in an environment of its own.
+to its longest (they are sorted by length). Needs torch and transformers in a separate environment.
 
 usage: roformer bench translation --config configs/bench/translation-base.yaml --lengths > lengths.json
        marian_step.py lengths.json [--layers 6 --hidden 512 --heads 8 --ffn 2048 --vocab 32000

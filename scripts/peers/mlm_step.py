@@ -10,7 +10,7 @@ AdamW) in PyTorch on random tokens.
   --peer x-transformers   its Encoder (pre-norm, fused attention, ff with GELU) with --position rope,
                     alibi, t5, learned or none; the head at the masked positions only
 
-Needs torch, and transformers for the first two or x-transformers, in an environment of its own.
+Needs torch, and transformers for the first two or x-transformers, in a separate environment.
 
 usage: mlm_step.py --peer plain [--position rope --layers 4 --hidden 256 --heads 4 --ffn 1024 --vocab 16000 --batch 32
                                  --length 128 --steps 8 --threads 2 --dtype bfloat16 --compile --device cuda]

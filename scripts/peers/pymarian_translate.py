@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times the counterpart of `roformer bench decoding`: Marian itself (its CPU build, in pymarian) decoding
 the same lines with the same weights, a folder of `roformer export`. Needs pymarian, numpy, safetensors
-and sentencepiece in an environment of its own.
+and sentencepiece in a separate environment.
 
 usage: pymarian_translate.py FOLDER --beginless COPY
        pymarian_translate.py COPY LINES.txt [--lines 500 --beam 4 --threads 2 --batch-tokens 2048

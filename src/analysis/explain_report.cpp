@@ -289,9 +289,9 @@ void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
   if (std::ranges::none_of(runs, asked)) return;
   report.section("The loss without positions");
   report.paragraph(
-      "Positions are switched off at evaluation, in one head, one layer or all of them; nothing "
-      "is trained anew. The difference of the losses is paired target by target; lines reach as "
-      "far as 95 % of it does, by the texts.");
+      "Positions are switched off at evaluation, in one head, one layer or all of them, and "
+      "the weights stay as they are. Losses are compared target by target; lines show the 95 % "
+      "interval over the texts.");
   for (const ExplainedRun& run : runs) {
     report.paragraph(
         fmt::format("**{}**: {}.", run.name, fmt::join(run.explanation.ablation, "; ")));

@@ -139,15 +139,14 @@ void draw_bias(HtmlReport& report, const std::string& prefix, const TrainedPosit
 void add_shares(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
   report.section("What the scores depend on");
   report.paragraph(
-      "The score of a query and a key varies with what both are and with where they stand. Its "
-      "variance over shuffled contents and all visible pairs is split without remainder: what "
-      "contents alone explain (**content-content**), where the key stands for a query's content "
-      "(**content-position**), where the query stands for a key's content "
-      "(**position-content**), what both positions explain whatever the contents "
-      "(**position-position**), and how far the meeting of two contents depends on both positions "
-      "(**interaction**, which only schemes have whose score is no sum of such terms: rotations, "
-      "for instance). What is the same for all keys of a query is left out, since the softmax "
-      "does not see it.");
+      "The score of a query and a key depends on the contents and on the positions of both. Its "
+      "variance over shuffled contents and all visible pairs is the sum of five parts: both "
+      "contents (**content-content**), the query's content and the key's position "
+      "(**content-position**), the query's position and the key's content "
+      "(**position-content**), both positions (**position-position**), and the effect of the "
+      "positions on how two contents match (**interaction**; only schemes whose score is not a "
+      "sum of the other four, such as rotations, have it). Terms that are equal for all keys of a "
+      "query are left out, since the softmax ignores them.");
   for (const ExplainedRun& run : runs) {
     ShareChart chart{.title = prefix_of(run, runs) + "Shares of the scores' variance",
                      .subtitle = "At the right: the standard deviation of the scores",
@@ -196,8 +195,9 @@ void add_frequencies(HtmlReport& report, const std::vector<ExplainedRun>& runs) 
   if (std::ranges::none_of(runs, rotates)) return;
   report.section("Use of rotary frequencies");
   report.paragraph(
-      "Each pair of features is rotated by an angle of its own: the first pairs fast, the last "
-      "ones slowly. A pair's part of the score is the product of query and key in it; its share "
+      "Each pair of features has its angle of rotation per position: the first pairs turn fast, "
+      "the last ones slowly. A pair's part of the score is the product of query and key in it; its "
+      "share "
       "of the score's variance over the visible keys is the covariance of both, so that the "
       "shares of a head sum to 1 and a pair that works against the others has a negative one.");
   for (const ExplainedRun& run : runs) {

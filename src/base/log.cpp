@@ -18,7 +18,7 @@
 namespace roformer::log {
 namespace {
 
-constexpr char kMessage = '*';  // stands for spdlog's %v in the patterns below
+constexpr char kMessage = '*';  // replaced by spdlog's %v in the patterns below
 
 class CleanMessage : public spdlog::custom_flag_formatter {
  public:

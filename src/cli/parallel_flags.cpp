@@ -118,7 +118,8 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
   };
   rule("--shortest-words", rules.shortest_words, "each side has at least so many", 1e9);
   rule("--longest-words", rules.longest_words, "and at most so many; 0: any", 1e9);
-  rule("--longest-pieces", rules.longest_pieces, "likewise pieces of the vocabulary; 0: any", 1e9);
+  rule("--longest-pieces", rules.longest_pieces,
+       "each side has at most so many pieces of the vocabulary; 0: any", 1e9);
   rule("--length-ratio", rules.length_ratio,
        "pieces of the longer side for one of the shorter at most; 0: any", 1e9);
   rule("--script-share", rules.script_share,

@@ -48,7 +48,7 @@ struct TrainingSettings {
   Recomputation recompute = Recomputation::none;
   GradientReduction reduce = GradientReduction::fast;
   bool graphs = true;            // replay recorded passes on a GPU
-  bool shard_optimizer = false;  // each process keeps the moments of its own part only
+  bool shard_optimizer = false;  // each process keeps the moments of one part of the parameters
   bool exceed_memory = false;    // begin even if the estimate exceeds the free memory
 };
 

@@ -48,7 +48,7 @@ void refuse_subset(const StudySettings& study) {
   }
   throw_usage(study.folder.string(),
               "its report is of runs that these settings leave out: " + few_of(others),
-              "--run NAME makes a study of its own; or move them away");
+              "--run NAME makes another study; or move them away");
 }
 
 // In a protocol: warns about runs of earlier commands that lose their place.

@@ -58,7 +58,7 @@ void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
     throw_usage(
         flags_of(overrides),
         "does not fit the trained weights, because the parameters differ: " + error.parts().message,
-        "change only what has no parameters of its own, or train a model with it");
+        "change only options without parameters, or train a model with it");
   }
 }
 

@@ -11,7 +11,7 @@ namespace roformer {
 
 enum class FormulaScope { model, layer, head, layer_head };
 ROFORMER_WORDS(FormulaScope, "model", "layer", "head", "layer_head");
-// What happens to an index outside a table.
+// How a table treats an index outside it.
 enum class FormulaOutside { refuse, clamp };
 ROFORMER_WORDS(FormulaOutside, "refuse", "clamp");
 

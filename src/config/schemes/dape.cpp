@@ -19,8 +19,9 @@ std::vector<Key> dape_options(const SchemeSection& section) {
           DapeSettings, kernel,
           {.unit = "keys",
            .range = between(1, 63),
-           .help = "1: each pair alone (DAPE); an odd number of neighbouring keys: "
-                   "DAPE V2 (3), whose texts are computed anew for each token that is written"}),
+           .help =
+               "1: each pair alone (DAPE); an odd number of neighbouring keys: "
+               "DAPE V2 (3), which generates without a cache: each token needs the whole text"}),
       ROFORMER_OPTION(DapeSettings, width,
                       {.unit = "features",
                        .range = between(1, 4096),
@@ -42,7 +43,7 @@ void check_dape(const SchemeCheck& check) {
   if (dape.kernel > 1 && task_facts(check.settings().task).has_decoder) {
     check.problem(
         {check.option("kernel"), check.choice(), "task"},
-        "DAPE V2 computes a text anew for each token, which a translator's search does not",
+        "DAPE V2 needs the whole text for each token, which a translator's search does not have",
         check.option("kernel") + ": 1");
   }
   if (dape.kind == DapeKind::rope) {

@@ -15,7 +15,7 @@ std::vector<Key> explicit_positions_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(ExplicitPositionsSettings, draw,
                       {.help = "randomized: as many of `positions` as there are tokens, in order, "
-                               "drawn anew for each batch (Ruoss 2023); shape: one offset a "
+                               "drawn for each batch (Ruoss 2023); shape: one offset a "
                                "sequence (Kiyono 2021); cape: shifts and a scale around the middle "
                                "(Likhomanenko 2021). shape and cape draw in training only"}),
       ROFORMER_OPTION(ExplicitPositionsSettings, form,
@@ -99,7 +99,7 @@ SchemeDefinition define_explicit_positions() {
                 .family = "absolute",
                 .formula = "as rope, alibi, sinusoidal or learned at positions p_0 .. p_L-1 that "
                            "are drawn for each batch",
-                .cost = "as the scheme at the positions, tables made anew for each batch",
+                .cost = "as the scheme at the positions, new tables for each batch",
                 .longer = "yes, up to the positions that were drawn from",
                 .paper = "Ruoss 2023, arXiv:2305.16843; Kiyono 2021 (SHAPE), arXiv:2109.05644; "
                          "Likhomanenko 2021 (CAPE), arXiv:2106.03143"},

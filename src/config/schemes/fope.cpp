@@ -83,7 +83,7 @@ SchemeDefinition define_fope() {
                 .shift_invariant = false,  // its rotations also scale
                 .formula = "as rope, but a pair's cosine and sine are sums over all frequencies "
                            "with coefficients of each head and layer",
-                .cost = "tables of each head and layer, made anew; 6 operations a pair of q "
+                .cost = "tables of each head and layer in each pass; 6 operations a pair of q "
                         "and k",
                 .longer = "degrades less than rope",
                 .paper = "Hua 2024, arXiv:2412.17739"},

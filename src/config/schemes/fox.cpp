@@ -28,8 +28,8 @@ std::vector<Key> fox_options(const SchemeSection& section) {
       ROFORMER_OPTION(FoxSettings, longest_time,
                       {.unit = "tokens",
                        .range = above(0),
-                       .help = "bias_only, fixed: likewise of the last head; between them in equal "
-                               "steps of the logarithm"}),
+                       .help = "bias_only, fixed: the last head's scores fall by 1 in so many "
+                               "tokens; the times between are spaced evenly in the logarithm"}),
   };
 }
 

@@ -63,10 +63,11 @@ std::vector<Key> rope_options(const SchemeSection& section) {
                       {.range = above(0), .help = "ntk_mixed: exponent b (0.75)"}),
       ROFORMER_OPTION(RopeSettings, short_factor,
                       {.range = above(0),
-                       .help = "longrope: what each pair's frequency is divided by in texts of up "
-                               "to original_length tokens; come with the model"}),
-      ROFORMER_OPTION(RopeSettings, long_factor,
-                      {.range = above(0), .help = "longrope: likewise in longer texts"}),
+                       .help = "longrope: divisors of the pairs' frequencies in texts of up to "
+                               "original_length tokens; the model brings them"}),
+      ROFORMER_OPTION(
+          RopeSettings, long_factor,
+          {.range = above(0), .help = "longrope: divisors of the frequencies in longer texts"}),
       ROFORMER_OPTION(RopeSettings, proportion,
                       {.unit = "share of the pairs",
                        .range = between(0, 1),

@@ -22,7 +22,7 @@ EncoderDecoderSettings model_settings(const Settings& settings,
                                       const TranslationVocabularies& vocabularies) {
   const TranslationSettings& translation = settings.translation;
   if (translation.tie_embeddings && !vocabularies.joint) {
-    throw_usage("translation.tie_embeddings", "source and target have vocabularies of their own",
+    throw_usage("translation.tie_embeddings", "source and target have separate vocabularies",
                 "set it to false, or prepare the data with a joint vocabulary");
   }
   EncoderDecoderSettings result{.tie_embeddings = translation.tie_embeddings,
