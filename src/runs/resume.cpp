@@ -23,6 +23,9 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+// The code asks for may_change, until_checkpoint and unless_ranking by the rule of a subject. Three
+// others depend on values: refuse_shorter checks may_grow, compare_precision if_asked and
+// micro_batches_of_step if_divisible.
 enum class AtResume {
   may_change,
   must_stay,
