@@ -109,11 +109,14 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
   for (const std::string& name : diff(stored, wanted)) {
     const Key& key = *find_key(name);
     if (may_change_when_resumed(key, stored)) continue;
+    const ResumeRule& rule = rule_of(name);
     problems.add({.where = "--" + name,
                   .key = name,
                   .message = fmt::format("is {} in the stored run, got {}; at --resume it {}",
                                          shown(key.get(stored)), shown(key.get(wanted)),
-                                         rule_of(name).words),
+                                         rule.rule == AtResume::by_schema
+                                             ? "must stay, since it decides what is trained"
+                                             : rule.words),
                   .hint = "leave it out, start another run with --run NAME, or begin again with "
                           "--overwrite"});
   }
