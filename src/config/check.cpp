@@ -148,7 +148,8 @@ class Checker {
               "the rest of the chosen tokens stays as it is");
     }
     const TaskData data = task_facts(s_.task).data;
-    const bool texts = data == TaskData::glue_folder || data == TaskData::matching_folder;
+    const bool texts = data == TaskData::glue_folder || data == TaskData::labelled_files ||
+                       data == TaskData::matching_folder;
     if (texts && s_.data.length < 3) {
       problem({"data.length", "task"},
               fmt::format("got {}, but [CLS] and two [SEP] take 3 positions", s_.data.length));

@@ -40,10 +40,14 @@ struct MaskingSettings {
 
 struct DataSettings {
   std::filesystem::path directory;  // prepared shards (mlm, causal_lm) or a GLUE folder (glue)
-  std::vector<DataSource> sources;  // data sets to train on instead; empty: only `directory`
-  std::int64_t length = 128;        // tokens in a row
-  bool cross_documents = true;      // attention crosses the separators inside a row
-  double validation_fraction = 0;   // share that the data set must have; 0: any
+  // Files of labelled examples (classification, tagging, embedding).
+  std::filesystem::path train;
+  std::filesystem::path validation;  // empty: data.validation_fraction of the training file
+  bool header = true;                // the first line of a CSV or TSV file names its columns
+  std::vector<DataSource> sources;   // data sets to train on instead; empty: only `directory`
+  std::int64_t length = 128;         // tokens in a row
+  bool cross_documents = true;       // attention crosses the separators inside a row
+  double validation_fraction = 0;    // share for validation; 0: any that the data set has, or 0.1
   std::int64_t validation_tokens = 200'000;  // at most this many tokens per validation
   std::int64_t loader_threads = 1;
   std::int64_t prefetch = 4;  // batches prepared in advance

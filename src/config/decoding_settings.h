@@ -38,9 +38,9 @@ struct DecodingSettings {
   LengthPenalty length_penalty = LengthPenalty::wu;
   double alpha = 0.6;  // 0: plain log probability
   StoppingRule stopping = StoppingRule::exact;
-  bool unknown = false;              // the unknown token may be chosen
-  bool renormalize = false;          // normalise over the tokens that may be chosen
-  double repetition_penalty = 1;     // on tokens that the text already contains (Keskar 2019)
+  bool unknown = false;           // the unknown token may be chosen
+  bool renormalize = false;       // normalise over the tokens that may be chosen
+  double repetition_penalty = 1;  // on tokens that the text already contains (Keskar 2019)
   // no run of this many tokens occurs twice in a text; 0: no limit
   std::int64_t no_repeat_ngram = 0;
   std::int64_t first_token = -1;     // id of the first token of every text; -1: any

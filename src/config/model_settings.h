@@ -9,18 +9,20 @@ namespace roformer {
 enum class NormPlacement { post, pre };
 enum class NormKind { layer_norm, rms_norm };
 enum class EmbeddingScale { none, sqrt_width };
-enum class ActivationKind { gelu, gelu_tanh, relu, swish, swiglu, geglu };
+enum class ActivationKind { gelu, gelu_tanh, relu, swish, swiglu, geglu, geglu_tanh };
 enum class LanguageHeadKind { bert, linear };
 
 // Whether the feed-forward layer is gated: one half of the inner layer multiplies the activation of
 // the other half (Shazeer 2020, eq. 6).
 constexpr bool is_gated(ActivationKind kind) {
-  return kind == ActivationKind::swiglu || kind == ActivationKind::geglu;
+  return kind == ActivationKind::swiglu || kind == ActivationKind::geglu ||
+         kind == ActivationKind::geglu_tanh;
 }
 // The activation that a gated kind applies to its first half. A layer without a gate uses the same
 // activation in its place.
 constexpr ActivationKind without_gate(ActivationKind kind) {
   if (kind == ActivationKind::swiglu) return ActivationKind::swish;
+  if (kind == ActivationKind::geglu_tanh) return ActivationKind::gelu_tanh;
   return kind == ActivationKind::geglu ? ActivationKind::gelu : kind;
 }
 
@@ -36,12 +38,14 @@ struct ModelSettings {
   std::int64_t token_types = 0;      // 0: no token type embedding
   NormPlacement norm = NormPlacement::post;
   NormKind norm_kind = NormKind::layer_norm;
-  bool embedding_norm = false;        // pre-norm: normalise the embedding; post-norm always does
-  bool first_norm = true;  // pre-norm: normalise the input of the first layer's attention
-  bool query_key_norm = false;        // RMSNorm of each head's queries and keys
-  bool parallel_residual = false;     // both sub-layers read the layer's input
-  bool bias = true;                   // linear layers and norms have one
-  bool query_key_value_bias = false;  // these have one even without `bias`
+  bool embedding_norm = false;     // pre-norm: normalise the embedding; post-norm always does
+  bool first_norm = true;          // pre-norm: normalise the input of the first layer's attention
+  bool query_key_norm = false;     // RMSNorm of each head's queries and keys
+  bool parallel_residual = false;  // both sub-layers read the layer's input
+  bool bias = true;                // linear layers and norms have one
+  bool query_key_value_bias = false;   // these have one even without `bias`
+  bool attention_output_bias = false;  // so has the attention's output
+  bool feed_forward_bias = false;      // so have the layers of the feed-forward network
   ActivationKind activation = ActivationKind::gelu;
   double norm_epsilon = 1e-12;
   double dropout = 0.1;

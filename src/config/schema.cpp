@@ -41,7 +41,8 @@ std::vector<Key> general_keys() {
   return {
       make_key("task", task_choice(),
                {.help = "what is trained: mlm predicts masked tokens (BERT), causal_lm "
-                        "the next token, glue classifies sentences, translation is an "
+                        "the next token, classification, tagging and embedding learn from "
+                        "labelled texts, glue is the benchmark, translation is an "
                         "encoder-decoder, matching finds the closer of two texts, probe and "
                         "masked_probe answer questions that are made on the fly"}),
       ROFORMER_KEY(run, {.help = "name of the run, a folder under `runs`; default: the name of "

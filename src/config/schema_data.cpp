@@ -10,35 +10,64 @@ constexpr TaskKind kCausal = TaskKind::causal_lm;
 constexpr TaskKind kGlue = TaskKind::glue;
 constexpr TaskKind kMatching = TaskKind::matching;
 
+// Tasks that read labelled examples from files.
+std::vector<TaskKind> tasks_of_files() {
+  return {TaskKind::classification, TaskKind::tagging, TaskKind::embedding};
+}
+// Tasks whose texts the training tokenizes.
+std::vector<TaskKind> tasks_of_texts() {
+  std::vector<TaskKind> tasks = tasks_of_files();
+  tasks.insert(tasks.begin(), {kGlue, kMatching});
+  return tasks;
+}
+// Tasks that divide their data by data.validation_fraction.
+std::vector<TaskKind> tasks_that_divide() {
+  std::vector<TaskKind> tasks = tasks_of_files();
+  tasks.insert(tasks.begin(), {kMlm, kCausal});
+  return tasks;
+}
+
 }  // namespace
 
 std::vector<Key> data_keys() {
   return {
       ROFORMER_KEY(tokenizer.kind,
-                   {.help = "auto tells it from the file", .tasks = {kGlue, kMatching}}),
+                   {.help = "auto tells it from the file", .tasks = tasks_of_texts()}),
       ROFORMER_KEY(
           tokenizer.file,
           {.help =
                "SentencePiece model, WordPiece vocabulary or tokenizer.json; default: model.from's "
                "(mlm, causal_lm: the one that the data were prepared with)",
-           .tasks = {kGlue, kMatching}}),
+           .tasks = tasks_of_texts()}),
       ROFORMER_KEY(tokenizer.cased,
                    {.help = "WordPiece only: keep capitals and accents, as BERT's cased models",
-                    .tasks = {kGlue, kMatching}}),
+                    .tasks = tasks_of_texts()}),
       ROFORMER_KEY(
           tokenizer.dictionary,
           {.help = "of Chinese words with their counts, as jieba's dict.txt: makes "
                    "tokenizer.file, a vocab.txt, the word tokenizer of WoBERT and RoFormer",
-           .tasks = {kGlue, kMatching}}),
+           .tasks = tasks_of_texts()}),
       ROFORMER_KEY(tokenizer.characters,
                    {.help = "every Chinese character is a piece; tokenizer.dictionary only says "
                             "which of them are a word",
-                    .tasks = {kGlue, kMatching}}),
+                    .tasks = tasks_of_texts()}),
 
       ROFORMER_KEY(data.directory, {.help = "prepared shards (mlm, causal_lm), the folder of a "
                                             "GLUE task (glue) or of triplets (matching); a probe "
                                             "has none",
                                     .decides = Decides::nothing}),
+      ROFORMER_KEY(data.train,
+                   {.help = "file of labelled examples: CSV, TSV, JSON Lines or (tagging) "
+                            "CoNLL columns, compressed or not",
+                    .tasks = tasks_of_files(),
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(data.validation,
+                   {.help = "file of examples to validate on; empty: data.validation_fraction of "
+                            "data.train",
+                    .tasks = tasks_of_files(),
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(data.header, {.help = "the first line of a CSV or TSV file names its columns",
+                                 .tasks = tasks_of_files()}),
       ROFORMER_KEY(
           data.sources,
           {.help = "several prepared data sets to train on, a list of {directory, weight}, "
@@ -48,7 +77,7 @@ std::vector<Key> data_keys() {
            .decides = Decides::nothing}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
-                                 .help = "length of a row; glue, matching: the longest that is "
+                                 .help = "length of a row; of texts and pairs: the longest that is "
                                          "not cut off; probe: the longest of training"}),
       ROFORMER_KEY(data.cross_documents,
                    {.help = "rows are filled from consecutive documents; true: attention sees "
@@ -57,9 +86,10 @@ std::vector<Key> data_keys() {
       ROFORMER_KEY(data.validation_fraction,
                    {.unit = "share of the documents",
                     .range = {.low = 0, .high = 1, .high_open = true},
-                    .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2); "
-                            "0: any",
-                    .tasks = {kMlm, kCausal},
+                    .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2; "
+                            "0: any), or the share of data.train that is held out where "
+                            "data.validation is empty (0: a tenth)",
+                    .tasks = tasks_that_divide(),
                     .decides = Decides::nothing}),
       ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
                                             .range = at_least(1),

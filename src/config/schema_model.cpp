@@ -7,8 +7,9 @@ namespace {
 
 // All tasks except translation, whose models have two stacks.
 std::vector<TaskKind> tasks_of_one_stack() {
-  return {TaskKind::mlm,      TaskKind::causal_lm, TaskKind::glue,
-          TaskKind::matching, TaskKind::probe,     TaskKind::masked_probe};
+  return {TaskKind::mlm,         TaskKind::causal_lm, TaskKind::glue,     TaskKind::classification,
+          TaskKind::tagging,     TaskKind::embedding, TaskKind::matching, TaskKind::probe,
+          TaskKind::masked_probe};
 }
 
 }  // namespace
@@ -76,6 +77,14 @@ std::vector<Key> model_keys() {
                    {.help = "linear layers and norms have biases; false: none (Llama)"}),
       ROFORMER_KEY(model.query_key_value_bias,
                    {.help = "with model.bias false: queries, keys and values have one (Qwen 2)",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.attention_output_bias,
+                   {.help = "the attention's output has a bias even where model.bias is false "
+                            "(attention_bias of Llama and Qwen 3)",
+                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(model.feed_forward_bias,
+                   {.help = "the feed-forward layers have biases even where model.bias is false "
+                            "(mlp_bias of Llama)",
                     .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(
           model.activation,

@@ -1,10 +1,13 @@
 #include "config/schema_row.h"
 
+#include <yaml-cpp/yaml.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "config/data_settings.h"
+#include "config/yaml_text.h"
 
 namespace roformer {
 namespace {
@@ -78,6 +81,21 @@ Key list_key(std::string name, Member<std::vector<Value>> member, RowText row, c
       },
       [print](const std::vector<Value>& values) { return print_list(values, print); });
   return key;
+}
+
+// Reads `[A, "B, C"]`, or one word.
+std::vector<std::string> parse_words(Text text) {
+  constexpr const char* kWanted = "a word, or a list of words: [title, body]";
+  text = trimmed(text);
+  if (text.empty()) return {};
+  if (!text.starts_with('[')) return {std::string(text)};
+  const YAML::Node list = parse_value(text, kWanted);
+  std::vector<std::string> words;
+  for (const YAML::Node& word : list) {
+    if (!word.IsScalar()) throw InvalidValue(kWanted);
+    words.push_back(word.Scalar());
+  }
+  return words;
 }
 
 }  // namespace
@@ -190,6 +208,16 @@ Key make_key(std::string name, Member<std::vector<std::int64_t>> member, RowText
       std::move(name), std::move(member), std::move(row), "a list of numbers: [1, 2]",
       [](Text text, const Range& range) { return parse_integer(text, range); },
       [](std::int64_t number) { return std::to_string(number); });
+}
+
+Key make_key(std::string name, Member<std::vector<std::string>> member, RowText row) {
+  Key key = key_of(std::move(name), KeyType::list, std::move(row));
+  bind(
+      key, std::move(member), [](Text text, const Folder&) { return parse_words(text); },
+      [](const std::vector<std::string>& words) {
+        return print_list(words, [](const std::string& word) { return yaml_quoted(word); });
+      });
+  return key;
 }
 
 Key make_key(std::string name, Choice choice, RowText row) {

@@ -53,6 +53,8 @@ Key make_key(std::string name, Member<std::vector<LayerMapEntry>> member, RowTex
 // "[1, 1.5]"; each number must be in the row's range.
 Key make_key(std::string name, Member<std::vector<double>> member, RowText row);
 Key make_key(std::string name, Member<std::vector<std::int64_t>> member, RowText row);
+// `["title", "body"]`, or one word.
+Key make_key(std::string name, Member<std::vector<std::string>> member, RowText row);
 
 // An enumeration as the index of its word.
 struct Choice {

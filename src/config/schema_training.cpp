@@ -17,7 +17,8 @@ std::vector<Key> training_keys() {
                     .range = between(0, 1 << 30),
                     .help = "fill batches up to so many tokens (translation: on each side), "
                             "instead of a fixed number of rows; 0: use training.batch",
-                    .tasks = {TaskKind::glue, TaskKind::translation, TaskKind::matching}}),
+                    .tasks = {TaskKind::glue, TaskKind::classification, TaskKind::tagging,
+                              TaskKind::embedding, TaskKind::translation, TaskKind::matching}}),
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),
@@ -27,7 +28,17 @@ std::vector<Key> training_keys() {
                     .help = "peak of the schedule, of AdamW (Loshchilov 2019)",
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.schedule,
-                   {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3"}),
+                   {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3; wsd: "
+                            "constant, then a linear decline over training.decay (Hu 2024)"}),
+      ROFORMER_KEY(training.decay,
+                   {.help = "wsd: how long the decline at the end lasts; runs that begin it at "
+                            "another step can share the checkpoint before it",
+                    .decides = Decides::figures}),
+      ROFORMER_KEY(training.decay_ratio,
+                   {.unit = "share of the steps",
+                    .range = between(0, 1),
+                    .help = "wsd: length of the decline where training.decay is 0",
+                    .decides = Decides::figures}),
       ROFORMER_KEY(
           training.warmup,
           {.help = "the rate rises linearly from training.initial_learning_rate to the peak",
@@ -44,7 +55,24 @@ std::vector<Key> training_keys() {
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
                                                   .range = between(0, 1),
-                                                  .help = "where linear and cosine end"}),
+                                                  .help = "where linear, cosine and wsd end"}),
+      ROFORMER_KEY(training.optimizer,
+                   {.help = "adamw for all parameters, or muon for the matrices inside the layers "
+                            "(Jordan 2024) and adamw for the others"}),
+      ROFORMER_KEY(training.muon.learning_rate,
+                   {.range = at_least(0),
+                    .help = "peak of the schedule for muon's matrices; 0: training.learning_rate",
+                    .decides = Decides::figures}),
+      ROFORMER_KEY(training.muon.momentum,
+                   {.range = below_one(), .help = "decay of muon's sum of gradients"}),
+      ROFORMER_KEY(training.muon.nesterov, {.help = "muon looks one step of the momentum ahead"}),
+      ROFORMER_KEY(training.muon.iterations,
+                   {.range = between(1, 20),
+                    .help = "steps of Newton and Schulz that make an update orthogonal"}),
+      ROFORMER_KEY(training.muon.scale,
+                   {.help = "original: sqrt(max(1, rows / columns)) (Jordan 2024); "
+                            "match_rms_adamw: 0.2 sqrt(max(rows, columns)), so that AdamW's "
+                            "learning rate and weight decay fit (Liu 2025)"}),
       ROFORMER_KEY(training.layer_decay,
                    {.range = {.low = 0, .high = 1, .low_open = true},
                     .help = "factor of the learning rate for each layer below the head "

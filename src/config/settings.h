@@ -11,14 +11,17 @@
 #include <vector>
 
 #include "config/attention_settings.h"
+#include "config/classification_settings.h"
 #include "config/data_settings.h"
 #include "config/decoding_settings.h"
+#include "config/embedding_settings.h"
 #include "config/glue_settings.h"
 #include "config/matching_settings.h"
 #include "config/model_settings.h"
 #include "config/option_structs.h"
 #include "config/position_settings.h"
 #include "config/probe_settings.h"
+#include "config/tagging_settings.h"
 #include "config/tasks/list.h"
 #include "config/training_settings.h"
 #include "config/translation_settings.h"
@@ -41,6 +44,9 @@ struct Settings {
   TokenizerSettings tokenizer;
   DataSettings data;
   GlueSettings glue;
+  ClassificationSettings classification;
+  TaggingSettings tagging;
+  EmbeddingSettings embedding;
   MatchingSettings matching;
   ProbeSettings probe;
   TranslationSettings translation;
@@ -50,7 +56,7 @@ struct Settings {
   PositionSettings position;
   TrainingSettings training;
   DistributedSettings distributed;
-  OptionStructs registered_task;  // the options of a registered task
+  OptionStructs registered_task;      // the options of a registered task
   std::vector<StageSettings> stages;  // empty: one stage with the settings above
 };
 

@@ -85,6 +85,16 @@ std::string to_word(TaskKind task) {
   return std::string(task_facts(task).name);
 }
 
+std::string_view data_key(const Settings& settings) {
+  const bool files = task_facts(settings.task).data == TaskData::labelled_files;
+  return files ? "data.train" : "data.directory";
+}
+
+const std::filesystem::path& data_path(const Settings& settings) {
+  const bool files = task_facts(settings.task).data == TaskData::labelled_files;
+  return files ? settings.data.train : settings.data.directory;
+}
+
 std::string_view by_loss(const Settings&) {
   return "loss";
 }

@@ -4,6 +4,7 @@
 // computes the task.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +18,18 @@ namespace roformer {
 struct Key;
 
 // The kind of folder that data.directory names; `generated`: the task makes its data.
-enum class TaskData { prepared_text, glue_folder, parallel_text, matching_folder, generated };
+// `labelled_files`: the data are data.train and data.validation.
+enum class TaskData {
+  prepared_text,
+  glue_folder,
+  labelled_files,
+  parallel_text,
+  matching_folder,
+  generated
+};
 
 // The contents of an export to a Hugging Face folder.
-enum class ExportForm { none, language_model, classifier, translator };
+enum class ExportForm { none, language_model, classifier, tagger, embedder, translator };
 
 // How a validation figure is displayed.
 struct MetricFacts {
@@ -82,6 +91,10 @@ const TaskFacts* find_task(std::string_view name);
 // Adds a task to the built-in ones, for instance in a test, and returns its kind. Call it before
 // anything reads tasks or keys: from the initialiser of a constant at namespace scope.
 TaskKind register_task_facts(TaskFacts facts);
+
+// What a run is trained on, data.train or data.directory, and the key that names it.
+std::string_view data_key(const Settings& settings);
+const std::filesystem::path& data_path(const Settings& settings);
 
 // Returns "loss", for tasks that rank their checkpoints by the loss.
 std::string_view by_loss(const Settings& settings);

@@ -12,7 +12,19 @@ enum class Precision { automatic, fp32, bf16 };
 enum class GradientReduction { fast, deterministic };
 // The parts of the forward pass that the backward pass computes again instead of storing them.
 enum class Recomputation { none, layer, attention };
-enum class ScheduleKind { constant, linear, cosine, inverse_square_root };
+enum class ScheduleKind { constant, linear, cosine, inverse_square_root, wsd };
+enum class OptimizerKind { adamw, muon };
+// The factor of Muon's updates: that of its authors, or one that gives them the size of AdamW's.
+enum class MuonScale { original, match_rms_adamw };
+
+// Muon (Jordan 2024) for matrices inside the layers; AdamW trains the other parameters.
+struct MuonSettings {
+  double learning_rate = 0;  // 0: training.learning_rate
+  double momentum = 0.95;
+  bool nesterov = true;
+  std::int64_t iterations = 5;  // of Newton and Schulz
+  MuonScale scale = MuonScale::match_rms_adamw;
+};
 // The weights after the last step (raw), or their moving average (ema).
 enum class WeightsKind { raw, ema };
 
@@ -25,9 +37,13 @@ struct TrainingSettings {
   ScheduleKind schedule = ScheduleKind::linear;
   double initial_learning_rate = 0;  // the rate at which the warm-up begins
   Period warmup{0, Period::Unit::steps};
-  double warmup_ratio = 0;         // share of the steps; used when warmup is zero
-  double final_learning_rate = 0;  // share of the peak at the end of linear and cosine
-  double layer_decay = 1;          // factor of the learning rate for each layer below the head
+  double warmup_ratio = 0;               // share of the steps; used when warmup is zero
+  double final_learning_rate = 0;        // share of the peak at the end of linear, cosine and wsd
+  Period decay{0, Period::Unit::steps};  // length of the decline of wsd
+  double decay_ratio = 0.1;              // share of the steps; used when decay is zero
+  OptimizerKind optimizer = OptimizerKind::adamw;
+  MuonSettings muon;
+  double layer_decay = 1;  // factor of the learning rate for each layer below the head
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "config/task_facts.h"
 #include "data/dataset.h"
 #include "data/glue.h"
@@ -17,7 +18,7 @@ void look_at(const fs::path& folder, const Settings& settings) {
   const TaskFacts& facts = task_facts(settings.task);
   if (facts.data == TaskData::generated) return;
   if (folder.empty()) {
-    throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
+    throw_usage(std::string(data_key(settings)), "nothing to train on", std::string(facts.data_hint));
   }
   switch (facts.data) {
     case TaskData::prepared_text:
@@ -28,6 +29,12 @@ void look_at(const fs::path& folder, const Settings& settings) {
       return;
     case TaskData::glue_folder:
       find_glue_file(folder, settings.glue.task, GlueSplit::train);
+      return;
+    case TaskData::labelled_files:
+      for (const fs::path& file : {settings.data.train, settings.data.validation}) {
+        if (file.empty() || is_present(file)) continue;
+        throw_failure(file.string(), "there is no such file");
+      }
       return;
     case TaskData::matching_folder:
       find_matching_file(folder, Split::train);
@@ -41,7 +48,7 @@ void look_at(const fs::path& folder, const Settings& settings) {
 
 std::string data_problem(const Settings& settings) {
   try {
-    look_at(settings.data.directory, settings);
+    look_at(data_path(settings), settings);
     for (const DataSource& source : settings.data.sources) look_at(source.directory, settings);
     for (const StageSettings& stage : settings.stages) {
       if (!stage.directory.empty()) look_at(stage.directory, settings);
@@ -64,6 +71,7 @@ std::string split_problem(const Settings& settings, Split split) {
         empty = read_parallel_description(folder)[split].sentences == 0;
         break;
       case TaskData::glue_folder:
+      case TaskData::labelled_files:
       case TaskData::matching_folder:
       case TaskData::generated:
         break;

@@ -295,9 +295,9 @@ Continuation look_at_run(const Settings& settings, ExistingRun existing) {
         "--resume the run that they are of, or start from it: --model.from " + folder.string());
   }
   if (task_facts(settings.task).data != TaskData::generated &&
-      !is_present(settings.data.directory)) {
-    throw_failure(settings.data.directory.string(), "the data of the run are not there",
-                  "say where they are: --data.directory FOLDER");
+      !is_present(data_path(settings))) {
+    throw_failure(data_path(settings).string(), "the data of the run are not there",
+                  fmt::format("say where they are: --{} PATH", data_key(settings)));
   }
   if (continuation.has_checkpoints) refuse_shorter(settings, folder);
   return continuation;

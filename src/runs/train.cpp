@@ -41,12 +41,12 @@ namespace {
 void check_data(const Settings& settings) {
   const TaskFacts& facts = task_facts(settings.task);
   const bool generated = facts.data == TaskData::generated,
-             given = !settings.data.directory.empty();
+             given = !data_path(settings).empty();
   if (generated && given) {
     throw_usage("data.directory", "a probe makes its own examples", "leave it out");
   }
   if (given || generated) return;
-  throw_usage("data.directory", "nothing to train on", std::string(facts.data_hint));
+  throw_usage(std::string(data_key(settings)), "nothing to train on", std::string(facts.data_hint));
 }
 
 bool is_damaged(const fs::path& checkpoint) {

@@ -15,6 +15,7 @@ kernels::Activation kernel_activation(ActivationKind kind) {
     case ActivationKind::geglu:
       return kernels::Activation::gelu;
     case ActivationKind::gelu_tanh:
+    case ActivationKind::geglu_tanh:
       return kernels::Activation::gelu_tanh;
     case ActivationKind::relu:
       return kernels::Activation::relu;

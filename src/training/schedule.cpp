@@ -29,6 +29,8 @@ double learning_rate_share(const Schedule& schedule, const Progress& progress) {
     case ScheduleKind::cosine:
       return schedule.final_rate +
              (1 - schedule.final_rate) * 0.5 * (1 + std::cos(std::numbers::pi * decayed));
+    case ScheduleKind::wsd:
+      return 1;
     case ScheduleKind::inverse_square_root: {
       const double peak = schedule.warmup > 0 ? schedule.warmup : progress.step;
       return after <= peak ? 1 : std::sqrt(peak / after);

@@ -1,4 +1,4 @@
-// The facts and keys of the task glue, a classifier.
+// The facts and keys of the tasks glue and classification, two classifiers.
 #include "config/schema_row.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -54,6 +54,96 @@ std::vector<TaskFigure> glue_figures(const Settings& settings) {
   return figures;
 }
 
+std::vector<Key> classification_keys() {
+  const std::vector<TaskKind> here = {TaskKind::classification};
+  return {
+      ROFORMER_KEY(classification.kind,
+                   {.help = "single: each text has one class; multi: any number of classes, which "
+                            "the label column separates by |; regression: the label is a number",
+                    .tasks = here}),
+      ROFORMER_KEY(classification.text,
+                   {.help = "column of the text, or the two columns of a pair, by name or number; "
+                            "empty: text, sentence, or sentence1 and sentence2",
+                    .tasks = here}),
+      ROFORMER_KEY(classification.label,
+                   {.help = "column of the label, by name or number; empty: label", .tasks = here}),
+      ROFORMER_KEY(classification.classes,
+                   {.help = "names of the classes in the order of the outputs; empty: those in "
+                            "data.train, in alphabetical or numerical order",
+                    .tasks = here}),
+      ROFORMER_KEY(
+          classification.class_weights,
+          {.help = "balanced: the loss of an example is weighted by the examples per class "
+                   "divided by the examples of its class",
+           .tasks = here}),
+      ROFORMER_KEY(classification.metric,
+                   {.help = "the figure that ranks checkpoints; auto: accuracy (single), micro_f1 "
+                            "(multi) or spearman (regression)",
+                    .tasks = here,
+                    .decides = Decides::figures}),
+      ROFORMER_KEY(classification.head, {.help = "as glue.head", .tasks = here}),
+      ROFORMER_KEY(classification.head_dropout, {.unit = "probability",
+                                                 .range = below_one(),
+                                                 .help = "dropout inside the head",
+                                                 .tasks = here}),
+      ROFORMER_KEY(classification.pooling,
+                   {.help = "what the head reads: the state of the first token, [CLS], or the mean "
+                            "of the states of all tokens",
+                    .tasks = here}),
+  };
+}
+
+std::string_view by_classification_metric(const Settings& settings) {
+  switch (settings.classification.metric) {
+    case ClassificationMetric::automatic:
+      break;
+    case ClassificationMetric::accuracy:
+      return "accuracy";
+    case ClassificationMetric::macro_f1:
+      return "macro_f1";
+    case ClassificationMetric::micro_f1:
+      return "micro_f1";
+    case ClassificationMetric::matthews:
+      return "matthews";
+    case ClassificationMetric::auc:
+      return "auc";
+    case ClassificationMetric::pearson:
+      return "pearson";
+    case ClassificationMetric::spearman:
+      return "spearman";
+    case ClassificationMetric::loss:
+      return "loss";
+  }
+  switch (settings.classification.kind) {
+    case TargetKind::single:
+      return "accuracy";
+    case TargetKind::multi:
+      return "micro_f1";
+    case TargetKind::regression:
+      break;
+  }
+  return "spearman";
+}
+
+std::vector<TaskFigure> classification_figures(const Settings& settings) {
+  std::vector<TaskFigure> figures{{"loss", "validation_loss"}, {"collapsed", "collapsed"}};
+  const auto add = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) figures.push_back({name, name});
+  };
+  switch (settings.classification.kind) {
+    case TargetKind::single:
+      add({"accuracy", "macro_f1", "micro_f1", "matthews", "auc"});
+      break;
+    case TargetKind::multi:
+      add({"accuracy", "macro_f1", "micro_f1", "auc"});
+      break;
+    case TargetKind::regression:
+      add({"pearson", "spearman"});
+      break;
+  }
+  return figures;
+}
+
 MetricFacts share(std::string_view name, std::string_view title, std::string_view unit) {
   return {.name = name, .title = title, .unit = unit, .digits = 1, .higher_is_better = true};
 }
@@ -90,6 +180,23 @@ TaskFacts glue_facts() {
                   share("pearson", "Pearson", "x100"), share("spearman", "Spearman", "x100")},
       .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
                   "minutes"}};
+}
+
+TaskFacts classification_facts() {
+  return {.task = TaskKind::classification,
+          .name = "classification",
+          .title = "classifier",
+          .data = TaskData::labelled_files,
+          .data_hint = "--data.train FILE, a CSV, TSV or JSON Lines file of texts and labels",
+          .labelled = true,
+          .exported = ExportForm::classifier,
+          .keys = classification_keys,
+          .figures = classification_figures,
+          .ranked_by = by_classification_metric,
+          .metrics = {share("macro_f1", "macro F1", "%"), share("micro_f1", "micro F1", "%"),
+                      share("auc", "AUC", "%")},
+          .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
+                      "minutes"}};
 }
 
 }  // namespace roformer

@@ -8,6 +8,9 @@
   DO(mlm)                      \
   DO(causal_lm)                \
   DO(glue)                     \
+  DO(classification)           \
+  DO(tagging)                  \
+  DO(embedding)                \
   DO(translation)              \
   DO(matching)                 \
   DO(probe)                    \

@@ -180,6 +180,10 @@ OpenedTask open_glue_task(const TaskSources& sources) {
 
 }  // namespace
 
+TaskDefinition define_classification() {
+  return {.task = TaskKind::classification};
+}
+
 TaskDefinition define_glue() {
   return {.task = TaskKind::glue,
           .noun = Classifier::kNoun,

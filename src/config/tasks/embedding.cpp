@@ -1,0 +1,70 @@
+// The facts and keys of the task embedding: vectors of texts, near each other for texts that mean
+// the same.
+#include "config/schema_row.h"
+#include "config/task_facts.h"
+#include "config/words.h"
+
+namespace roformer {
+namespace {
+
+std::vector<Key> embedding_keys() {
+  const std::vector<TaskKind> here = {TaskKind::embedding};
+  return {
+      ROFORMER_KEY(embedding.text,
+                   {.help = "two columns of texts that belong together, or three with a text that "
+                            "does not, by name or number; empty: sentence1 and sentence2, or "
+                            "anchor, positive and negative",
+                    .tasks = here}),
+      ROFORMER_KEY(embedding.score, {.help = "column of the similarity, for loss cosine and for "
+                                             "validation; empty: score",
+                                     .tasks = here}),
+      ROFORMER_KEY(embedding.loss,
+                   {.help = "in_batch: the cross entropy of finding each text's partner among all "
+                            "partners and negatives of the batch (van den Oord 2018); cosine: the "
+                            "squared error between the cosine and the score (Reimers 2019)",
+                    .tasks = here}),
+      ROFORMER_KEY(embedding.temperature,
+                   {.range = above(0),
+                    .help = "divides the cosines before the softmax of in_batch",
+                    .tasks = here}),
+      ROFORMER_KEY(embedding.symmetric,
+                   {.help = "in_batch: the mean of both directions", .tasks = here}),
+      ROFORMER_KEY(embedding.pooling,
+                   {.help = "the vector of a text: the mean of the states of all tokens, or the "
+                            "first token's state",
+                    .tasks = here}),
+      ROFORMER_KEY(embedding.normalize, {.help = "vectors have length 1", .tasks = here}),
+  };
+}
+
+std::vector<TaskFigure> embedding_figures(const Settings&) {
+  return {{"loss", "validation_loss"},
+          {"spearman", "spearman"},
+          {"pearson", "pearson"},
+          {"retrieval_accuracy", "retrieval_accuracy"},
+          {"collapsed", "collapsed"}};
+}
+
+}  // namespace
+
+TaskFacts embedding_facts() {
+  return {.task = TaskKind::embedding,
+          .name = "embedding",
+          .title = "embedder of texts",
+          .data = TaskData::labelled_files,
+          .data_hint = "--data.train FILE, a CSV, TSV or JSON Lines file of pairs or triplets",
+          .labelled = true,
+          .exported = ExportForm::embedder,
+          .keys = embedding_keys,
+          .figures = embedding_figures,
+          .ranked_by = by_loss,
+          .metrics = {{.name = "retrieval_accuracy",
+                       .title = "retrieval accuracy",
+                       .unit = "%",
+                       .digits = 1,
+                       .higher_is_better = true}},
+          .columns = {"score_median", "collapsed", "training_examples", "validation_examples",
+                      "minutes"}};
+}
+
+}  // namespace roformer
