@@ -1,5 +1,5 @@
-// The reader of tabular lines: TSV with or without a line of column names, and JSON Lines. Pairs,
-// triplets, texts to classify and GLUE's files are read through it.
+// The reader of tabular lines: CSV and TSV with or without a line of column names, and JSON Lines.
+// Pairs, triplets, texts to classify and GLUE's files are read through it.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,32 @@ enum class TextFormat {
   automatic,  // JSON Lines where the first line begins with {, or by the file's name
   tsv,
   jsonl,
+  csv,  // RFC 4180: commas, and quotation marks around cells with commas, line ends or "" in them
 };
 
-// "auto", "tsv" or "jsonl".
+// "auto", "tsv", "jsonl" or "csv".
 TextFormat text_format(std::string_view word);
 
-// Reads one line after the other as cells or as a JSON object, and skips blank lines.
+// The cells of one CSV record, which may have several lines.
+class CsvRecord {
+ public:
+  // Begins a record, or continues one whose last cell is open. Returns "" or the problem.
+  std::string add(std::string_view line);
+  bool is_open() const { return quoted_; }  // a quotation mark is not closed: another line follows
+  const std::vector<std::string>& cells() const { return cells_; }
+
+ private:
+  std::vector<std::string> cells_;
+  bool quoted_ = false;
+};
+
+// Reads one line after the other as cells or as a JSON object, and skips blank lines. A CSV record
+// counts as one line.
 class RecordReader {
  public:
   struct Options {
     TextFormat format = TextFormat::automatic;
+    bool finds_csv = false;       // automatic: CSV by the file's name or the first line's commas
     std::string hint;             // the contents of a line, for errors
     std::string hint_for_broken;  // for lines that are no JSON objects
     bool skip_broken = false;     // leaves these out
@@ -52,22 +68,27 @@ class RecordReader {
   // how many lines were left out. Throws Error (failure) for a line that is no JSON object or
   // longer than `lines` allows.
   bool next();
-  bool is_json() const { return json_; }
+  TextFormat format() const { return options_.format; }  // found when the first line was read
+  bool is_json() const { return options_.format == TextFormat::jsonl; }
   bool is_empty() const { return !begun_; }  // no line with text so far
   std::int64_t blank_before() const { return blank_; }
   // Whether skip_broken leaves this line out.
-  bool is_left_out() const { return json_ && !object_; }
+  bool is_left_out() const { return is_json() && !object_; }
 
-  // For TSV: the unchanged cells, and the cells as valid UTF-8 (malformed sequences are counted).
-  Cells raw_cells() const { return tab_columns(line_); }
+  // For TSV and CSV: the unchanged cells, and the cells as valid UTF-8 (malformed sequences are
+  // counted).
+  Cells raw_cells() const;
   Cells cells();
   // For JSON Lines. text() counts malformed sequences. Throws Error (failure) if the object, or an
   // object in it, lacks the field or the field is no text.
   const nlohmann::json& object() const { return *object_; }
   std::string text(const std::string& name) { return text(name, *object_); }
   std::string text(const std::string& name, const nlohmann::json& object);
+  // A text of the object, whose malformed sequences are counted.
+  std::string valid(std::string text);
 
-  std::string location() const { return lines_.location(); }
+  // FILE:LINE, of the first line of a CSV record.
+  std::string location() const { return lines_.location(-more_lines_); }
   [[noreturn]] void refuse(const std::string& what) const;
   void refuse_blank(const std::string& name, std::string_view text) const;
 
@@ -77,10 +98,15 @@ class RecordReader {
   JsonLineParser parser_;
   std::string_view line_;
   std::string repaired_;
+  CsvRecord record_;
+  std::vector<std::string> repaired_cells_;
+  std::int64_t more_lines_ = 0;  // of the CSV record, after its first
   std::optional<nlohmann::json> object_;
   std::int64_t blank_ = 0;
   bool begun_ = false;
-  bool json_ = false;
+
+  TextFormat found_format() const;
+  void read_csv_record();
 };
 
 // A text or a pair of texts to classify, one per line. A TSV may begin with a line of column names:

@@ -1,0 +1,144 @@
+#include "data/table_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+#include "base/few_of.h"
+#include "base/json.h"
+#include "base/printable.h"
+#include "config/suggest.h"
+
+namespace roformer {
+namespace fs = std::filesystem;
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+// The number of a column, from 1; 0 for another text.
+std::size_t column_number(const std::string& text) {
+  std::size_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
+std::string text_of(const nlohmann::json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string joined;
+  for (const nlohmann::json& entry : value) joined += (joined.empty() ? "" : "|") + text_of(entry);
+  return joined;
+}
+
+}  // namespace
+
+TableReader::TableReader(const fs::path& file, Options options)
+    : file_(file.string()),
+      options_(options),
+      lines_(file, LineReader::kAnyLength),
+      records_(lines_, {.format = options.format,
+                        .finds_csv = true,
+                        .hint_for_broken = "wanted one JSON object a line",
+                        .skip_broken = options.skip_broken}) {
+  if (!records_.next()) throw_failure(file_, "is empty");
+  if (is_json()) {
+    first_is_read_ = true;
+    while (records_.is_left_out() && records_.next()) {
+    }
+    if (records_.is_left_out()) return;
+    for (const auto& [name, value] : records_.object().items()) names_.push_back(name);
+    return;
+  }
+  const Cells cells = records_.cells();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    names_.push_back(options_.header ? std::string(trimmed(cells[i])) : std::to_string(i + 1));
+  }
+  first_is_read_ = !options_.header;
+}
+
+std::optional<std::size_t> TableReader::find(std::string_view name) const {
+  const auto found = std::ranges::find(names_, name);
+  if (found == names_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names_.begin());
+}
+
+std::size_t TableReader::column(const std::string& wanted, std::string_view key) const {
+  if (std::ranges::count(names_, wanted) > 1) {
+    throw_usage(std::string(key),
+                fmt::format("{} has two columns \"{}\"", file_, printable(wanted)),
+                "name it by its number, from 1");
+  }
+  if (const auto named = find(wanted)) return *named;
+  if (const std::size_t number = column_number(wanted); number > 0 && number <= names_.size()) {
+    return number - 1;
+  }
+  constexpr std::size_t kFew = 8;
+  std::string hint = suggestion(wanted, names_);
+  if (!hint.empty()) hint += "; ";
+  throw_usage(std::string(key), fmt::format("{} has no column \"{}\"", file_, printable(wanted)),
+              fmt::format("{}its columns: {}", hint, printable(few_of(names_, kFew))));
+}
+
+bool TableReader::next() {
+  if (!std::exchange(first_is_read_, false) && !records_.next()) return false;
+  if (is_json()) return true;
+  const Cells cells = records_.cells();
+  require_columns(cells, names_.size(), records_.location(),
+                  format() == TextFormat::csv
+                      ? "a cell with a comma needs quotation marks around it"
+                      : "columns are apart by tabs; quotation marks do not join them");
+  cells_.assign(cells.begin(), cells.end());
+  return true;
+}
+
+const nlohmann::json* TableReader::field(std::size_t column) const {
+  const nlohmann::json& object = records_.object();
+  const auto found = object.find(names_[column]);
+  return found == object.end() ? nullptr : &*found;
+}
+
+std::string TableReader::text(std::size_t column) {
+  if (!is_json()) return cells_[column];
+  const nlohmann::json* const value = field(column);
+  if (value == nullptr) records_.refuse(fmt::format("has no \"{}\"", printable(names_[column])));
+  return records_.valid(text_of(*value));
+}
+
+std::vector<std::string> TableReader::list(std::size_t column, char separator) {
+  std::vector<std::string> entries;
+  const nlohmann::json* const value = is_json() ? field(column) : nullptr;
+  if (value != nullptr && value->is_array()) {
+    for (const nlohmann::json& entry : *value) {
+      entries.push_back(records_.valid(std::string(trimmed(text_of(entry)))));
+    }
+    return entries;
+  }
+  const std::string cell = text(column);
+  for (std::string_view rest = cell; !trimmed(rest).empty();) {
+    const std::size_t end = std::min(rest.find(separator), rest.size());
+    entries.emplace_back(trimmed(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return entries;
+}
+
+std::vector<std::string> TableReader::row() {
+  if (!is_json()) return cells_;
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    cells.push_back(field(i) == nullptr ? "" : text(i));
+  }
+  return cells;
+}
+
+}  // namespace roformer
