@@ -95,6 +95,11 @@ const std::filesystem::path& data_path(const Settings& settings) {
   return files ? settings.data.train : settings.data.directory;
 }
 
+const ClassifierSettings& classifier_settings(const Settings& settings) {
+  if (settings.task == TaskKind::classification) return settings.classification;
+  return settings.glue;
+}
+
 std::string_view by_loss(const Settings&) {
   return "loss";
 }

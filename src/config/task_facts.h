@@ -96,6 +96,9 @@ TaskKind register_task_facts(TaskFacts facts);
 std::string_view data_key(const Settings& settings);
 const std::filesystem::path& data_path(const Settings& settings);
 
+// The keys of a classifier's head, in the section of its task.
+const ClassifierSettings& classifier_settings(const Settings& settings);
+
 // Returns "loss", for tasks that rank their checkpoints by the loss.
 std::string_view by_loss(const Settings& settings);
 std::string_view by_accuracy(const Settings& settings);

@@ -36,9 +36,10 @@ struct ExportedConfig {
   std::int64_t classification = -1, separator = -1;  // ids of [CLS] and [SEP]
   std::vector<std::int64_t> ends = {};               // ids that end a text
   std::int64_t classes = 0;  // number of classes of a classification head; 0: no such head
-  std::vector<std::string> labels = {};              // names of the classes; may be empty
-  TableRows rows = {};                               // for a translator only
-  TranslatorTokens tokens = {};                      // for a translator only
+  std::vector<std::string> labels = {};         // names of the classes; may be empty
+  TargetKind target_kind = TargetKind::single;  // of the classes
+  TableRows rows = {};                          // for a translator only
+  TranslatorTokens tokens = {};                 // for a translator only
 };
 
 struct ConfigField {

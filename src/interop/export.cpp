@@ -248,6 +248,7 @@ class Exporter {
                           .ends = text_ends(model_.tokenizer, settings_.decoding.end_tokens),
                           .classes = classes_,
                           .labels = model_.labels,
+                          .target_kind = model_.target_kind,
                           .rows = {.vocabulary = longest_table(), .target = longest_table()},
                           .tokens = {.padding = special.padding >= 0 ? special.padding : model_.end,
                                      .begin = model_.begin,

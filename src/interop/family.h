@@ -54,7 +54,8 @@ struct FolderConfig {
   std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
   // from id2label, in the order of their numbers; empty if there are none
   std::vector<std::string> labels;
-  std::string task;                        // finetuning_task; empty if there is none
+  TargetKind target_kind = TargetKind::single;  // problem_type, or one label
+  std::string task;                             // finetuning_task; empty if there is none
   // For a translator only.
   bool has_generation = false;  // the folder has generation_config.json
   TableRows rows;
@@ -82,7 +83,7 @@ struct Family {
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers that older releases stored
   std::vector<std::string_view> inside = {};  // import must know every tensor with such a beginning
-  bool rotates_halves = false;  // q and k rotate by halves, not by neighbours
+  bool rotates_halves = false;                // q and k rotate by halves, not by neighbours
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
   bool always_tied = false;  // the language head's last layer is always the table of tokens

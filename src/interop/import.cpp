@@ -50,6 +50,7 @@ class FolderReader {
     result_.family = config_.family;
     result_.settings = config_.settings;
     result_.labels = config_.labels;
+    result_.target_kind = config_.target_kind;
     result_.task = config_.task;
     result_.notes = config_.notes;
     for (const WeightGroup* group : {&family_.body, &family_.language_head}) {

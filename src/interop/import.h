@@ -31,9 +31,10 @@ struct PretrainedModel {
   std::map<std::string, at::Tensor> tensors;
   std::shared_ptr<const Tokenizer> tokenizer;         // for a translator: of the target
   std::shared_ptr<const Tokenizer> source_tokenizer;  // for a translator only
-  std::vector<std::string> notes;   // what was left out or differs, one sentence each
-  std::vector<std::string> labels;  // names of the classes if the folder gives them
-  std::string task;                 // the fine-tuning task if the folder names it ("mrpc")
+  std::vector<std::string> notes;               // what was left out or differs, one sentence each
+  std::vector<std::string> labels;              // names of the classes if the folder gives them
+  TargetKind target_kind = TargetKind::single;  // of the classes
+  std::string task;  // the fine-tuning task if the folder names it ("mrpc")
 
   bool has_language_head() const { return tensors.contains("head.decoder.bias"); }
   bool has_classification_head() const { return classes() > 0; }

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/few_of.h"
 #include "base/printable.h"
+#include "base/progress.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
@@ -18,7 +18,7 @@
 #include "runs/new_run.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "tasks/classification/classifier_classes.h"
+#include "tasks/classification/targets.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/translation/translator.h"
@@ -43,86 +43,65 @@ void append_keys(const Settings& settings, bool with_glue, std::vector<Override>
   }
 }
 
-std::int64_t outputs_of(const GlueTaskFacts& facts) {
-  return facts.is_regression() ? 1 : std::ssize(facts.labels);
-}
-
-// Refuses a classifier whose task is not one of GLUE's; this program has no others.
-void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder) {
-  std::int64_t most = 0;
-  for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
-    const std::int64_t outputs = outputs_of(glue_task_facts(static_cast<GlueTask>(task)));
-    if (outputs == model.classes()) return;
-    most = std::max(most, outputs);
-  }
-  std::vector<std::string> names;
-  if (!are_unnamed(model.labels)) {
-    for (const std::string& label : model.labels) names.push_back(printable(label));
-  }
-  constexpr std::size_t kFew = 6;
-  throw_usage(
-      folder.string(),
-      fmt::format("is a classifier of {} classes{}; here are classifiers of GLUE's tasks, which "
-                  "have up to {}",
-                  model.classes(), names.empty() ? "" : fmt::format(" ({})", few_of(names, kFew)),
-                  most),
-      fmt::format("its encoder alone can be fine-tuned: roformer train configs/glue/mrpc.yaml "
-                  "--model.from {}",
-                  folder.string()));
-}
-
-// The settings for an encoder. The user names a classifier's task where the folder does not.
+// The settings for an encoder. A classifier of a GLUE task, by the folder's word or the user's,
+// becomes a run of that task, another classifier a run of task classification.
 Settings encoder_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
                           const fs::path& folder) {
   const bool classifier = model.has_classification_head();
-  std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
-  append_keys(model.settings, classifier, keys);
   if (!classifier && is_set(overrides, "glue.task")) {
     throw_usage("--glue.task", "is of a classifier, and " + folder.string() + " has no head of one",
                 "leave it out, and fine-tune the run: roformer train configs/glue/mrpc.yaml "
                 "--model.from RUN");
   }
-  if (classifier) refuse_foreign_classes(model, folder);
-  if (classifier && !is_set(overrides, "glue.task")) {
-    const std::string task = glue_task_word(model.task);
-    if (task.empty()) {
-      throw_usage(folder.string(),
-                  fmt::format("is a classifier of {} classes and does not say of which task",
-                              model.classes()),
-                  fmt::format("--glue.task {}", fmt::join(Words<GlueTask>::texts, "|")));
+  const std::string named = glue_task_word(model.task);
+  const bool glue = classifier && (is_set(overrides, "glue.task") || !named.empty());
+  Settings shape = model.settings;
+  if (classifier && !glue) {
+    static_cast<ClassifierSettings&>(shape.classification) = shape.glue;
+    shape.glue = {};
+    shape.classification.kind = model.target_kind;
+    if (model.target_kind != TargetKind::regression) {
+      for (std::int64_t i = 0; i < model.classes(); ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        shape.classification.classes.push_back(
+            index < model.labels.size() ? model.labels[index] : fmt::format("LABEL_{}", i));
+      }
     }
-    keys.push_back({"glue.task", task});
   }
+  std::vector<Override> keys = {{"task", glue ? "glue" : classifier ? "classification" : "mlm"}};
+  append_keys(shape, glue, keys);
+  if (glue && !is_set(overrides, "glue.task")) keys.push_back({"glue.task", named});
   keys.insert(keys.end(), overrides.begin(), overrides.end());
   return default_settings(keys);
 }
 
 // Puts the rows of the head into the order of the task's labels and keeps the folder's class names.
 void fit_classes(const fs::path& folder, Settings& settings, PretrainedModel& model) {
-  const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
-  const std::int64_t wanted = outputs_of(facts);
-  if (model.classes() != wanted) {
-    throw_usage("glue.task",
-                fmt::format("{} has {} outputs, the classifier in {} has {}",
-                            to_word(settings.glue.task), wanted, folder.string(), model.classes()),
-                "name the task that it was trained on");
+  const Targets targets = targets_of(settings);
+  if (model.classes() != targets.outputs()) {
+    throw_usage(
+        settings.task == TaskKind::glue ? "glue.task" : "classification.classes",
+        fmt::format("{} has {} outputs, the classifier in {} has {}",
+                    settings.task == TaskKind::glue ? to_word(settings.glue.task) : "the task",
+                    targets.outputs(), folder.string(), model.classes()),
+        "name the task that it was trained on");
   }
-  if (facts.is_regression()) return;
-  const std::vector<std::int64_t> order = class_order(model.labels, facts);
-  const bool named = !are_unnamed(model.labels) && std::ssize(model.labels) == wanted;
+  if (settings.task != TaskKind::glue || targets.is_regression()) return;
+  const std::vector<std::int64_t> order = class_order(model.labels, settings);
+  const bool named = !are_unnamed(model.labels) && std::ssize(model.labels) == targets.outputs();
   if (named && settings.glue.class_names.empty()) {
     std::vector<std::string> names = model.labels;
     for (std::size_t i = 0; i < order.size(); ++i) {
       names[i] = model.labels[static_cast<std::size_t>(order[i])];
     }
-    if (names != facts.labels) settings.glue.class_names = joined_class_names(names);
+    if (names != targets.classes) settings.glue.class_names = joined_class_names(names);
   }
   if (order.empty()) {
     model.notes.push_back(fmt::format(
         "its classes{} are taken as {}, in this order",
         named ? fmt::format(", {},", printable(fmt::format("{}", fmt::join(model.labels, ", "))))
               : "",
-        fmt::join(facts.labels, ", ")));
+        fmt::join(targets.classes, ", ")));
     return;
   }
   for (auto& [name, value] : model.tensors) {
@@ -164,7 +143,10 @@ Settings with_overrides(const PretrainedModel& model, const std::vector<Override
 std::string fit_head(const fs::path& folder, Settings& settings, PretrainedModel& model) {
   if (model.has_classification_head()) {
     fit_classes(folder, settings, model);
-    return fmt::format("a head for {}", to_word(settings.glue.task));
+    return settings.task == TaskKind::glue
+               ? fmt::format("a head for {}", to_word(settings.glue.task))
+               : fmt::format("a head with {}",
+                             format_counted(targets_of(settings).outputs(), "output"));
   }
   const bool had_head = model.has_language_head();
   fit_language_model(settings, model);
@@ -199,7 +181,9 @@ ExportSummary export_text_model(const Settings& settings,
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
   ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
   if (task_facts(settings.task).exported == ExportForm::classifier) {
-    model.labels = class_names(settings.glue);
+    const Targets targets = targets_of(settings);
+    model.labels = targets.names;
+    model.target_kind = targets.kind;
   }
   return write_hugging_face_folder(model, folder);
 }

@@ -27,7 +27,7 @@
 #include "interop/folder.h"
 #include "interop/import.h"
 #include "runs/stored_weights.h"
-#include "tasks/classification/classifier_classes.h"
+#include "tasks/classification/targets.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -57,11 +57,12 @@ bool describes_model(const Key& key, const Settings& settings) {
     return task_facts(settings.task).has_decoder;
   }
   // A source without such a head leaves the head's keys at their defaults.
-  if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
-      key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
-      key.name == "matching.pooling") {
-    return true;
+  for (const std::string_view section : {"glue.", "classification.", "matching."}) {
+    if (!key.name.starts_with(section)) continue;
+    const std::string_view rest = std::string_view(key.name).substr(section.size());
+    return rest.starts_with("head") || rest == "pooling";
   }
+  if (key.name == "position.scheme") return true;
   if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
   return is_of_model(key.name);
 }
@@ -119,9 +120,11 @@ ModelSource open_checkpoint_source(const fs::path& from) {
     const Safetensors file(stored_weights(checkpoint));
     source.settings = checkpoint_settings(checkpoint, file);
     for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
-    if (source.settings.task == TaskKind::glue) {
-      source.classified = to_word(source.settings.glue.task);
-      source.labels = glue_task_facts(source.settings.glue.task).labels;
+    if (task_facts(source.settings.task).exported == ExportForm::classifier) {
+      source.labels = targets_of(source.settings).classes;
+      if (source.settings.task == TaskKind::glue) {
+        source.classified = to_word(source.settings.glue.task);
+      }
     }
     if (task_facts(source.settings.task).has_decoder) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
@@ -165,11 +168,15 @@ struct TakenClasses {
 };
 
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
-  if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
-  const auto order = class_order(source.labels, glue_task_facts(settings.glue.task));
-  // If the folder names neither its task nor its classes, the user's word decides.
-  const bool same = source.classified.empty() ? !order.empty() || are_unnamed(source.labels)
-                                              : source.classified == to_word(settings.glue.task);
+  if (task_facts(settings.task).exported != ExportForm::classifier) {
+    return {.same_task = source.settings.task == settings.task};
+  }
+  const auto order = class_order(source.labels, settings);
+  // If the source names neither its task nor its classes, the user's word decides.
+  bool same = !order.empty() || are_unnamed(source.labels);
+  if (settings.task == TaskKind::glue && !source.classified.empty()) {
+    same = source.classified == to_word(settings.glue.task);
+  }
   return {.same_task = same, .order = order};
 }
 
@@ -244,7 +251,11 @@ std::string model_source_fingerprint(const fs::path& from) {
 }
 
 std::vector<Override> model_source_keys(const fs::path& from) {
-  const Settings settings = source_settings(from);
+  Settings settings = source_settings(from);
+  // A classifier's head serves both tasks of classifiers.
+  const ClassifierSettings head = classifier_settings(settings);
+  static_cast<ClassifierSettings&>(settings.glue) = head;
+  static_cast<ClassifierSettings&>(settings.classification) = head;
   std::vector<Override> keys;
   for (const Key& key : schema()) {
     if (describes_model(key, settings)) keys.push_back({key.name, key.get(settings)});
@@ -292,11 +303,12 @@ std::string start_from(const ModelSource& source, const Settings& settings,
   if (copies.empty()) {
     throw_usage("model.from", source.folder.string() + " has no parameter of this model");
   }
-  const bool guessed = settings.task == TaskKind::glue && source.classified.empty() &&
-                       classes.order.empty() && taken.contains("classifier.weight");
-  if (guessed && !glue_task_facts(settings.glue.task).is_regression()) {
+  const bool guessed = source.classified.empty() && classes.order.empty() &&
+                       taken.contains("classifier.weight") &&
+                       task_facts(settings.task).exported == ExportForm::classifier;
+  if (guessed && !targets_of(settings).is_regression()) {
     log::warn("{}: its classes are taken as {}, in this order", source.folder.string(),
-              fmt::join(glue_task_facts(settings.glue.task).labels, ", "));
+              fmt::join(targets_of(settings).classes, ", "));
   }
   for (const auto& [name, value] : source.weights) {
     if (!taken.contains(name)) unused.push_back(name);

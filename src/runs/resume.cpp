@@ -29,7 +29,7 @@ namespace {
 enum class AtResume {
   may_change,
   must_stay,
-  by_schema,       // the column `decides` of the schema decides about a key (config/schema.h)
+  by_schema,  // the column `decides` of the schema decides about a key (config/schema.h)
   // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
   unless_ranking,
   may_grow,
@@ -294,8 +294,7 @@ Continuation look_at_run(const Settings& settings, ExistingRun existing) {
         folder.string(), "is an average of checkpoints, which cannot be trained further",
         "--resume the run that they are of, or start from it: --model.from " + folder.string());
   }
-  if (task_facts(settings.task).data != TaskData::generated &&
-      !is_present(data_path(settings))) {
+  if (task_facts(settings.task).data != TaskData::generated && !is_present(data_path(settings))) {
     throw_failure(data_path(settings).string(), "the data of the run are not there",
                   fmt::format("say where they are: --{} PATH", data_key(settings)));
   }

@@ -70,7 +70,8 @@ std::vector<Key> classification_keys() {
       ROFORMER_KEY(classification.classes,
                    {.help = "names of the classes in the order of the outputs; empty: those in "
                             "data.train, in alphabetical or numerical order",
-                    .tasks = here}),
+                    .tasks = here,
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(
           classification.class_weights,
           {.help = "balanced: the loss of an example is weighted by the examples per class "

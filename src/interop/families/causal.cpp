@@ -82,11 +82,11 @@ std::vector<ConfigField> causal_fields(const CausalDefaults& defaults,
 void refuse_other_models(const Family& family, const JsonFields& fields) {
   const nlohmann::json* const names = fields.find("architectures");
   const bool named = names != nullptr && names->is_array() && !names->empty();
-  const bool language = named && std::ranges::any_of(*names, [](const nlohmann::json& name) {
-                          const std::string text = name.is_string() ? name.get<std::string>() : "";
-                          return text.ends_with("ForCausalLM") ||
-                                 text.ends_with("Model");  // "Model": without a head
-                        });
+  const bool language =
+      named && std::ranges::any_of(*names, [](const nlohmann::json& name) {
+        const std::string text = name.is_string() ? name.get<std::string>() : "";
+        return text.ends_with("ForCausalLM") || text.ends_with("Model");  // "Model": without a head
+      });
   if (named && !language) {
     const nlohmann::json& first = names->front();
     fields.refuse(

@@ -22,15 +22,15 @@ ConfigField::Json class_names(const ExportedConfig& config, bool by_number) {
   return names;
 }
 
-std::vector<std::string> read_labels(const JsonFields& fields) {
+std::vector<std::string> read_labels(const JsonFields& fields, TargetKind& kind) {
   constexpr std::size_t kMostLabels = 100'000;
   std::vector<std::string> labels;
   const nlohmann::json* map = fields.find("id2label");
   if (map == nullptr) return labels;
   const std::string problem = fields.text("problem_type", "");
-  if (problem == "multi_label_classification") {
-    fields.refuse("problem_type",
-                  "single_label_classification or regression: a text has one label here");
+  if (problem == "multi_label_classification") kind = TargetKind::multi;
+  if (problem == "regression" || (problem.empty() && map->size() == 1)) {
+    kind = TargetKind::regression;
   }
   if (problem == "regression" && map->size() != 1) {
     fields.refuse("problem_type", "single_label_classification for several labels");
@@ -122,9 +122,9 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
     return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
   }));
   table.push_back(written("problem_type", [](const ExportedConfig& c) {
-    return c.classes == 0   ? left_out()
-           : c.classes == 1 ? Json("regression")
-                            : Json("single_label_classification");
+    if (c.classes == 0) return left_out();
+    if (c.target_kind == TargetKind::multi) return Json("multi_label_classification");
+    return Json(c.classes == 1 ? "regression" : "single_label_classification");
   }));
   return table;
 }
@@ -163,8 +163,9 @@ ConfigField classifier_dropout(double standard) {
               },
           .write =
               [](const ExportedConfig& config) {
-                return config.classes > 0 ? ConfigField::Json(config.settings.glue.head_dropout)
-                                          : left_out();
+                return config.classes > 0
+                           ? ConfigField::Json(classifier_settings(config.settings).head_dropout)
+                           : left_out();
               }};
 }
 
@@ -179,7 +180,7 @@ void refuse_decoders(const JsonFields& fields) {
 
 void read_classes(const JsonFields& fields, FolderConfig& config) {
   config.architectures = read_names(fields, "architectures");
-  config.labels = read_labels(fields);
+  config.labels = read_labels(fields, config.target_kind);
   config.task = fields.text("finetuning_task", "");
 }
 
@@ -215,9 +216,9 @@ void expect_head(const Settings& settings, ClassifierHead head, const std::strin
                  Wishes& wishes) {
   if (task_facts(settings.task).exported != ExportForm::classifier) return;
   const char* const name = head == ClassifierHead::roformer ? "roformer" : "bert";
-  wishes.expect(settings.glue.head == head,
+  wishes.expect(classifier_settings(settings).head == head,
                 fmt::format("{}'s classification head is glue.head {}", title, name));
-  wishes.expect(settings.glue.pooling == TextPooling::first,
+  wishes.expect(classifier_settings(settings).pooling == TextPooling::first,
                 "a classifier reads the first token's state (glue.pooling first)");
 }
 

@@ -31,7 +31,7 @@ constexpr std::int64_t kLongestWindow = (std::int64_t{1} << 20) - 2;
 // Which layers see the whole text, which see a window around each token, and the base of the
 // rotation of either kind.
 struct ModernBertLayers {
-  std::vector<bool> full;     // for each layer: whether it sees the whole text
+  std::vector<bool> full;  // for each layer: whether it sees the whole text
   // tokens that the other layers see, as many on the left as on the right
   std::int64_t window = 129;
   double full_base = 160000, window_base = 10000;
@@ -309,10 +309,11 @@ std::vector<ConfigField> modernbert_fields() {
       written("mlp_dropout", [](const ExportedConfig& c) { return c.settings.model.dropout; }),
       attention_dropout("attention_dropout", 0),
       written("classifier_dropout",
-              [](const ExportedConfig& c) { return c.settings.glue.head_dropout; }),
+              [](const ExportedConfig& c) { return classifier_settings(c.settings).head_dropout; }),
       written("classifier_pooling",
               [](const ExportedConfig& c) {
-                return c.settings.glue.pooling == TextPooling::mean ? "mean" : "cls";
+                return classifier_settings(c.settings).pooling == TextPooling::mean ? "mean"
+                                                                                    : "cls";
               }),
       written("local_attention", layers([](const ModernBertLayers& l) { return l.window - 1; })),
       written("global_attn_every_n_layers", layers([](const ModernBertLayers& l) {
@@ -361,7 +362,7 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "its language head is BERT's (model.head bert)");
   wishes.expect(task.exported != ExportForm::classifier ||
-                    settings.glue.head == ClassifierHead::modernbert,
+                    classifier_settings(settings).head == ClassifierHead::modernbert,
                 "its classification head is glue.head modernbert");
 }
 

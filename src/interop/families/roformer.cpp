@@ -85,11 +85,11 @@ Family roformer_family() {
           [](const Settings& settings, std::vector<std::string>& notes) {
             const double dropout = settings.model.dropout;
             if (task_facts(settings.task).exported != ExportForm::classifier) return;
-            if (settings.glue.head_dropout == dropout) return;
+            if (classifier_settings(settings).head_dropout == dropout) return;
             notes.push_back(fmt::format(
                 "RoFormer's head takes the dropout of the encoder, {}, in training; this model's "
                 "was trained with {}",
-                dropout, settings.glue.head_dropout));
+                dropout, classifier_settings(settings).head_dropout));
           },
   };
 }

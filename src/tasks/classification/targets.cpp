@@ -1,4 +1,4 @@
-#include "tasks/classification/classifier_classes.h"
+#include "tasks/classification/targets.h"
 
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "config/task_facts.h"
 #include "config/words.h"
 
 namespace roformer {
@@ -29,7 +30,8 @@ std::vector<std::int64_t> order_by(const std::vector<std::string>& ours,
   std::vector<std::int64_t> order;
   for (const std::string& label : ours) {
     const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const std::string& name) {
-      return lower_letters(name) == lower_letters(label);
+      return name == label ||
+             (!lower_letters(label).empty() && lower_letters(name) == lower_letters(label));
     });
     if (found == theirs.end()) return {};
     order.push_back(found - theirs.begin());
@@ -46,8 +48,60 @@ std::string glue_task_word(const std::string& name) {
   return "";
 }
 
+std::int64_t Targets::outputs() const {
+  return is_regression() ? 1 : std::ssize(classes);
+}
+
+Targets glue_targets(GlueTask task) {
+  const GlueTaskFacts& facts = glue_task_facts(task);
+  Targets targets{.kind = facts.is_regression() ? TargetKind::regression : TargetKind::single,
+                  .classes = facts.labels,
+                  .names = facts.labels,
+                  .figures = {"accuracy"},
+                  .title = facts.folder};
+  if (facts.is_regression()) targets.figures = {"pearson", "spearman"};
+  const std::string_view metric = glue_metric(task);
+  if (metric == "f1" || metric == "matthews") targets.figures.push_back(metric);
+  return targets;
+}
+
+Targets targets_of(const Settings& settings) {
+  if (settings.task == TaskKind::glue) {
+    Targets targets = glue_targets(settings.glue.task);
+    targets.names = class_names(settings.glue);
+    return targets;
+  }
+  const ClassificationSettings& classification = settings.classification;
+  Targets targets{.kind = classification.kind,
+                  .classes = classification.classes,
+                  .names = classification.classes,
+                  .title = settings.data.train.filename().string()};
+  for (const TaskFigure& figure : task_facts(settings.task).figures(settings)) {
+    const auto known = [&](std::string_view name) {
+      if (figure.figure == name) targets.figures.push_back(name);
+    };
+    for (const std::string_view name :
+         {"accuracy", "macro_f1", "micro_f1", "matthews", "auc", "pearson", "spearman"}) {
+      known(name);
+    }
+  }
+  return targets;
+}
+
+ClassifierShape classifier_shape(const Settings& settings) {
+  const ClassifierSettings& head = classifier_settings(settings);
+  return {.outputs = targets_of(settings).outputs(),
+          .head = head.head,
+          .head_dropout = head.head_dropout,
+          .pooling = head.pooling};
+}
+
 std::vector<std::int64_t> class_order(const std::vector<std::string>& theirs,
-                                      const GlueTaskFacts& task) {
+                                      const Settings& settings) {
+  if (settings.task == TaskKind::classification) {
+    return order_by(settings.classification.classes, theirs);
+  }
+  const GlueTaskFacts& task = glue_task_facts(settings.glue.task);
   const std::vector<std::int64_t> by_label = order_by(task.labels, theirs);
   return by_label.empty() && !task.names.empty() ? order_by(task.names, theirs) : by_label;
 }
@@ -87,8 +141,9 @@ bool are_unnamed(const std::vector<std::string>& labels) {
 }
 
 bool has_row_of_each_class(const Settings& settings, const std::string& parameter) {
-  const std::string last =
-      settings.glue.head == ClassifierHead::roformer ? "classifier.output" : "classifier";
+  const std::string last = classifier_settings(settings).head == ClassifierHead::roformer
+                               ? "classifier.output"
+                               : "classifier";
   return parameter == last + ".weight" || parameter == last + ".bias";
 }
 
