@@ -54,7 +54,7 @@ struct FolderConfig {
   std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
   // from id2label, in the order of their numbers; empty if there are none
   std::vector<std::string> labels;
-  std::string task;                        // finetuning_task; empty if there is none
+  std::string task;  // finetuning_task; empty if there is none
   // For a translator only.
   bool has_generation = false;  // the folder has generation_config.json
   TableRows rows;
@@ -66,6 +66,9 @@ struct Family {
   std::string_view title;    // "BERT"
   std::string_view classes;  // "Bert" in BertForMaskedLM
   FamilyKind kind = FamilyKind::encoder;
+  // The rest of the name of the class with the language head, if it is not the usual one of the
+  // kind: "LMHeadModel" in GPT2LMHeadModel.
+  std::string_view language_class = {};
 
   // The fields of config.json. `parse` sets what no field says, reads the table and checks that the
   // values fit together. `generation`: generation_config.json, or config.json if the former is
@@ -82,7 +85,7 @@ struct Family {
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers that older releases stored
   std::vector<std::string_view> inside = {};  // import must know every tensor with such a beginning
-  bool rotates_halves = false;  // q and k rotate by halves, not by neighbours
+  bool rotates_halves = false;                // q and k rotate by halves, not by neighbours
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
   bool always_tied = false;  // the language head's last layer is always the table of tokens
