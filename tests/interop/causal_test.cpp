@@ -299,12 +299,12 @@ TEST_CASE("schemes are held against families that exist") {
     while (!rest.empty()) {
       const std::string_view entry = rest.substr(0, rest.find(", "));
       rest.remove_prefix(std::min(entry.size() + 2, rest.size()));
-      // "BERT (relative_key)": a variant of the family.
+      // "BERT (relative_key)": a variant of the family. Some titles are names of classes:
+      // MarianMTModel.
       const std::string_view title = entry.substr(0, entry.find(" ("));
       CAPTURE(facts.name, std::string(entry));
-      CHECK(std::ranges::any_of(all_families(), [&](const Family& family) {
-        return family.title == title || family.title == std::string(title) + "Model";
-      }));
+      CHECK(std::ranges::any_of(
+          all_families(), [&](const Family& family) { return family.title.starts_with(title); }));
     }
   }
 }
