@@ -41,7 +41,7 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.feed_forward, {.unit = "features",
                                         .range = between(1, 1 << 20),
                                         .help = "inner width of the feed-forward part, usually 4 "
-                                                "times the width (swiglu, geglu: 8/3)"}),
+                                                "times the width (with a gate: 8/3)"}),
       ROFORMER_KEY(model.embedding_width,
                    {.unit = "features",
                     .range = between(0, 65536),
@@ -89,8 +89,9 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(
           model.activation,
           {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation; swish: x "
-                   "sigmoid(x), also called SiLU (Marian); swiglu, geglu: swish or gelu of one "
-                   "half times the other, from two inner layers (Shazeer 2020)"}),
+                   "sigmoid(x), also called SiLU (Marian); swiglu, geglu, geglu_tanh: swish, gelu "
+                   "or gelu_tanh of one half times the other, from two inner layers (Shazeer "
+                   "2020)"}),
       ROFORMER_KEY(model.norm_epsilon,
                    {.range = above(0),
                     .help = "added to the variance or mean square in norms (BERT: 1e-12; Llama: "

@@ -118,9 +118,9 @@ class Exporter {
   }
 
   // Reorders the rows into the folder's order: rotations of neighbours become rotations of halves,
-  // the rows of one head become adjacent, and alternating sines and cosines become all sines
-  // followed by all cosines. The last change keeps the same model with a token's features in
-  // another order.
+  // the rows of one head become adjacent, alternating sines and cosines become all sines followed
+  // by all cosines (the same model with a token's features in another order), and rows become
+  // columns.
   at::Tensor in_their_order(const FolderWeight& weight, at::Tensor value) const {
     const ModelSettings& model = settings_.model;
     const Size rows = weight.shape.rows;
@@ -142,7 +142,7 @@ class Exporter {
       if (rows == Size::width) value = turns_to_halves(value, 0);
       if (weight.shape.columns == Size::width) value = turns_to_halves(value, 1);
     }
-    return value;
+    return weight.shape.transposed ? value.t() : value;
   }
 
   void add(const WeightGroup& group) {

@@ -9,10 +9,15 @@
 namespace roformer {
 namespace {
 
-const Family& causal_family(const ModelSettings& model) {
+const Family& causal_family(const Settings& settings) {
+  const ModelSettings& model = settings.model;
+  const std::string& scheme = settings.position.scheme;
+  if (scheme == "learned") return family_named("gpt2");
+  if (scheme == "alibi") return family_named(model.bias || model.embedding_norm ? "bloom" : "mpt");
   if (model.norm_kind != NormKind::rms_norm) return family_named("gpt_neox");
   if (model.query_key_norm) return family_named("qwen3");
-  return family_named(model.query_key_value_bias ? "qwen2" : "llama");
+  if (model.query_key_value_bias && !model.attention_output_bias) return family_named("qwen2");
+  return family_named(settings.attention.window > 0 ? "mistral" : "llama");
 }
 
 // Null: no family of encoders has such positions.
@@ -44,19 +49,19 @@ const Family* encoder_family(const Settings& settings) {
 const Family* nearest_family(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
   if (task.exported == ExportForm::translator) return &family_named("marian");
-  return task.causal ? &causal_family(settings.model) : encoder_family(settings);
+  return task.causal ? &causal_family(settings) : encoder_family(settings);
 }
 
 }  // namespace
 
-void expect_plain_attention(const Settings& settings, Wishes& wishes) {
+void expect_plain_attention(const Settings& settings, Wishes& wishes, bool window) {
   const AttentionSettings& attention = settings.attention;
   wishes.expect(attention.kernel == AttentionKernel::softmax,
                 "attention is a softmax (attention.kernel softmax)");
   wishes.expect(attention.log_n == LogNScaling::none,
                 "scores are not scaled with the length (attention.log_n none)");
   wishes.expect(attention.layers.empty(), "all layers have the same attention (attention.layers)");
-  wishes.expect(attention.window == 0, "no layer has a window (attention.window 0)");
+  wishes.expect(window || attention.window == 0, "no layer has a window (attention.window 0)");
 }
 
 void expect_plain_embedding(const ModelSettings& model, Wishes& wishes) {

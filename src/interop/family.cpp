@@ -32,7 +32,8 @@ nlohmann::json parse_object(const ConfigText& config) {
 std::span<const Family> all_families() {
   static const std::vector<Family> families = {
       bert_family(),  roformer_family(), modernbert_family(), nezha_family(),   marian_family(),
-      llama_family(), qwen2_family(),    qwen3_family(),      gpt_neox_family()};
+      llama_family(), qwen2_family(),    qwen3_family(),      mistral_family(), gpt_neox_family(),
+      gpt2_family(),  bloom_family(),    mpt_family()};
   return families;
 }
 
@@ -49,11 +50,12 @@ const Family& family_named(std::string_view type) {
 }
 
 std::string Family::architecture(bool classifies) const {
-  const char* const ending = kind == FamilyKind::translator ? "MTModel"
-                             : kind == FamilyKind::causal   ? "ForCausalLM"
-                             : classifies                   ? "ForSequenceClassification"
-                                                            : "ForMaskedLM";
-  return std::string(classes) + ending;
+  const std::string_view ending = kind == FamilyKind::translator ? "MTModel"
+                                  : classifies                   ? "ForSequenceClassification"
+                                  : !language_class.empty()      ? language_class
+                                  : kind == FamilyKind::causal   ? "ForCausalLM"
+                                                                 : "ForMaskedLM";
+  return std::string(classes).append(ending);
 }
 
 std::string Family::stored_name(const WeightGroup& group, std::string_view canonical) const {

@@ -67,6 +67,9 @@ struct Family {
   std::string_view title;    // "BERT"
   std::string_view classes;  // "Bert" in BertForMaskedLM
   FamilyKind kind = FamilyKind::encoder;
+  // The rest of the name of the class with the language head, if it is not the usual one of the
+  // kind: "LMHeadModel" in GPT2LMHeadModel.
+  std::string_view language_class = {};
 
   // The fields of config.json. `parse` sets what no field says, reads the table and checks that the
   // values fit together. `generation`: generation_config.json, or config.json if the former is

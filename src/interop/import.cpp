@@ -110,7 +110,8 @@ class FolderReader {
       for (const FolderWeight::Part& part : weight.parts) {
         parts.push_back(weights_.take(stored_name(part.theirs, group), part.shape));
       }
-      const at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+      at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+      if (weight.shape.transposed) whole = whole.t().contiguous();
       result_.tensors[weight.ours] = weight.shape.rows == Size::by_head
                                          ? heads_apart(whole, result_.settings.model.heads)
                                          : whole;

@@ -75,7 +75,8 @@ class WeightExpansion {
 
   std::vector<std::int64_t> numbers(const WeightShape& shape, std::size_t part) const {
     if (shape.columns == Size::none) return {number(shape.rows, part)};
-    return {number(shape.rows, part), number(shape.columns, 0)};
+    const std::int64_t rows = number(shape.rows, part), columns = number(shape.columns, 0);
+    return shape.transposed ? std::vector{columns, rows} : std::vector{rows, columns};
   }
 
   void add(const WeightRow& row, const std::string& theirs, const std::string& ours,
@@ -95,11 +96,15 @@ class WeightExpansion {
       return;
     }
     add_tensor(".weight", row.shape);
+    if (has_bias(row.ours)) add_tensor(".bias", {.rows = row.shape.rows});
+  }
+
+  bool has_bias(std::string_view ours) const {
     const ModelSettings& model = settings_.model;
-    const bool projects_queries = row.ours.ends_with("query_key_value");
-    if (model.bias || (projects_queries && model.query_key_value_bias)) {
-      add_tensor(".bias", {.rows = row.shape.rows});
-    }
+    if (ours.ends_with("query_key_value") && model.query_key_value_bias) return true;
+    if (ours == "attention.output" && model.attention_output_bias) return true;
+    const bool feeds = ours == "feed_forward.inner" || ours == "feed_forward.outer";
+    return model.bias || (feeds && model.feed_forward_bias);
   }
 
   static std::string in_layer(std::string_view name, std::int64_t layer) {

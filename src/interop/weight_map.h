@@ -39,6 +39,7 @@ enum class Size : std::uint8_t {
 
 struct WeightShape {
   Size rows = Size::none, columns = Size::none;
+  bool transposed = false;  // the file holds [columns, rows], as GPT-2's does
 };
 
 // Whether a model has a weight; `layer` is -1 outside layers.

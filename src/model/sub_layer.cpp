@@ -82,7 +82,7 @@ class SelfAttention : public SubLayer {
                          {.out = model.width,
                           .in = heads_ * head_width_,
                           .initialization = model.initialization,
-                          .bias = model.bias});
+                          .bias = model.bias || model.attention_output_bias});
     if (in.layer > 0 || model.first_norm) {
       norm_ = add_norm(in.parameters, "attention.norm", model.width, model);
     }
@@ -209,14 +209,15 @@ class FeedForward : public SubLayer {
         activation_dropout_(activation_dropout) {
     const std::int64_t width = in.model.width, inner = in.model.feed_forward;
     const double initialization = in.model.initialization;
+    const bool bias = in.model.bias || in.model.feed_forward_bias;
     inner_ = add_linear(in.parameters, "feed_forward.inner",
                         {.out = is_gated(activation_) ? 2 * inner : inner,
                          .in = width,
                          .initialization = initialization,
-                         .bias = in.model.bias});
-    output_ = add_linear(
-        in.parameters, "feed_forward.outer",
-        {.out = width, .in = inner, .initialization = initialization, .bias = in.model.bias});
+                         .bias = bias});
+    output_ =
+        add_linear(in.parameters, "feed_forward.outer",
+                   {.out = width, .in = inner, .initialization = initialization, .bias = bias});
     norm_ = add_norm(in.parameters, "feed_forward.norm", width, in.model);
   }
 

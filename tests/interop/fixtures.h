@@ -71,6 +71,7 @@ inline void compare_gradients(
     if (weight.shape.rows == Size::by_head) {
       gradient = heads_together(gradient, model.settings.model.heads);
     }
+    if (weight.shape.transposed) gradient = gradient.t();
     std::int64_t row = 0;
     for (const FolderWeight::Part& part : weight.parts) {
       const std::string theirs = "gradient." + model.family->stored_name(group, part.theirs);

@@ -341,7 +341,8 @@ TEST_CASE("a ModernBERT's config.json of something else is refused") {
     copy.set(key, value);
     CHECK_THROWS_WITH(copy.read(), Contains(words));
   };
-  refused("hidden_activation", "relu", "\"hidden_activation\" is \"relu\", wanted gelu or silu");
+  refused("hidden_activation", "relu",
+          "\"hidden_activation\" is \"relu\", wanted silu, gelu or gelu_pytorch_tanh");
   refused("classifier_activation", "silu", "wanted gelu: the heads have the activation");
   refused("attention_bias", true, "wanted false as \"norm_bias\"");
   refused("mlp_bias", true, "all norms and linear layers have biases here, or none");

@@ -226,6 +226,7 @@ TEST_CASE("a step of every kind of layer touches no memory of the host") {
        {"model.bias", "false"},
        {"model.activation", "swiglu"}},
       {{"model.activation", "geglu"}, {"model.bias", "false"}},
+      {{"model.activation", "geglu_tanh"}, {"model.bias", "false"}},
       {{"model.activation", "relu"}, {"model.key_value_heads", "1"}},
       {{"model.embedding_width", "16"}, {"model.tie_output", "false"}},
       {{"model.head", "linear"}, {"model.activation", "swish"}},

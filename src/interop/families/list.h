@@ -14,5 +14,9 @@ Family llama_family();
 Family qwen2_family();
 Family qwen3_family();
 Family gpt_neox_family();
+Family mistral_family();
+Family gpt2_family();
+Family bloom_family();
+Family mpt_family();
 
 }  // namespace roformer

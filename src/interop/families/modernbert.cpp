@@ -157,16 +157,13 @@ ModernBertLayers layers_of(const Settings& settings) {
   return layers;
 }
 
-ActivationKind read_gate(const JsonFields& fields) {
-  const std::string name = fields.text("hidden_activation", "gelu");
-  const bool swish = name == "silu" || name == "swish";
-  if (!swish && name != "gelu") fields.refuse("hidden_activation", "gelu or silu");
-  const std::string head = fields.text("classifier_activation", "gelu");
-  if (swish ? head != "silu" && head != "swish" : head != "gelu") {
+ActivationKind read_gates(const JsonFields& fields) {
+  const ActivationKind gate = read_gate(fields, "hidden_activation", "gelu");
+  if (read_gate(fields, "classifier_activation", "gelu") != gate) {
     fields.refuse("classifier_activation",
-                  fmt::format("{}: the heads have the activation of the gates", name));
+                  fmt::format("{}: the heads have the activation of the gates", gate_name(gate)));
   }
-  return swish ? ActivationKind::swiglu : ActivationKind::geglu;
+  return gate;
 }
 
 // One setting for all biases: the model has all of them or none.
@@ -266,7 +263,7 @@ void parse_modernbert(const Family& family, const JsonFields& fields, FolderConf
   model.first_norm = false;
   read_fields(family.fields, fields, settings);
   model.bias = read_biases(fields);
-  model.activation = read_gate(fields);
+  model.activation = read_gates(fields);
   require_divisor(fields, "num_attention_heads", model.heads, "hidden_size", model.width);
   require_even_heads(fields, model);
   set_layers(read_layers(fields, model.layers), settings);
@@ -288,7 +285,7 @@ void parse_modernbert(const Family& family, const JsonFields& fields, FolderConf
 std::vector<ConfigField> modernbert_fields() {
   using Json = ConfigField::Json;
   const auto activation = [](const ExportedConfig& c) {
-    return c.settings.model.activation == ActivationKind::swiglu ? "silu" : "gelu";
+    return gate_name(c.settings.model.activation);
   };
   const auto bias = [](const ExportedConfig& c) { return c.settings.model.bias; };
   const auto cls = [](const ExportedConfig& c) { return id_or_null(c.classification); };
@@ -346,13 +343,17 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
   layers_of(settings, wishes);
   wishes.expect(!model.first_norm,
                 "its embedding's norm is the first layer's, too (model.first_norm false)");
-  wishes.expect(is_gated(model.activation),
-                "its feed-forward parts have a gate (model.activation geglu or swiglu)");
+  wishes.expect(
+      is_gated(model.activation),
+      "its feed-forward parts have a gate (model.activation geglu, geglu_tanh or swiglu)");
   wishes.expect(model.norm_kind == NormKind::layer_norm,
                 "its norms are LayerNorm (model.norm_kind layer_norm)");
   wishes.expect(model.bias || !model.query_key_value_bias,
                 "its queries have a bias only where all layers have (model.query_key_value_bias "
                 "false)");
+  wishes.expect(model.bias || !(model.attention_output_bias || model.feed_forward_bias),
+                "its layers have biases only where all have (model.attention_output_bias and "
+                "model.feed_forward_bias false)");
   expect_plain_heads(model, wishes);
   wishes.expect(!model.parallel_residual,
                 "attention comes before the feed-forward part (model.parallel_residual false)");
