@@ -43,7 +43,7 @@ def main():
     rename_weights(folder, lambda weights: weights | {
         "mask_predictions.dense.bias": weights["cls.predictions.transform.dense.bias"].clone()})
     write("deberta_classification", DebertaV2ForSequenceClassification(DebertaV2Config(
-        pos_att_type="c2p|p2c", num_labels=3, pooler_dropout=0.1, **RELEASED, **SHAPE)), 24,
+        pos_att_type="p2c|c2p", num_labels=3, pooler_dropout=0.1, **RELEASED, **SHAPE)), 24,
         gradients=True, classes=3)
 
 

@@ -47,7 +47,7 @@ def randomize(model, seed):
         parameter.data = 3 * noise if name == "shared.weight" else noise
 
 
-def train(model, seed, steps=150):
+def train(model, seed, steps):
     """Half learns texts that begin with the source's least token and whose tokens each say the next
     one: texts then end, and are not all alike."""
     generator = torch.Generator().manual_seed(seed + 100)
@@ -113,7 +113,7 @@ def generate(model, folder, pieces):
     return result
 
 
-def write(name, seed, own_output=False, search={}, **options):
+def write(name, seed, steps, own_output=False, search={}, **options):
     folder = Path("models") / name
     shutil.rmtree(folder, ignore_errors=True)
     pieces = write_tokenizer(folder, GAPS)
@@ -123,7 +123,7 @@ def write(name, seed, own_output=False, search={}, **options):
     if own_output:
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
     randomize(model, seed)
-    train(model, seed)
+    train(model, seed, steps)
     never = [[0]] + [[i] for i in range(len(pieces), len(pieces) + UNUSED)]
     model.generation_config = GenerationConfig(
         num_beams=4, max_length=40, bad_words_ids=never, pad_token_id=0, eos_token_id=1,
@@ -159,7 +159,7 @@ def write_encoder():
 
 
 if __name__ == "__main__":
-    write("t5", 31, num_layers=2)
-    write("t5_gated", 32, own_output=True, search=dict(early_stopping=True, length_penalty=0.6),
+    write("t5", 31, 400, num_layers=2)
+    write("t5_gated", 32, 150, own_output=True, search=dict(early_stopping=True, length_penalty=0.6),
           num_layers=2, num_decoder_layers=1, feed_forward_proj="gated-gelu")
     write_encoder()
