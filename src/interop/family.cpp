@@ -33,30 +33,33 @@ nlohmann::json parse_object(const ConfigText& config) {
 
 std::span<const Family> all_families() {
   static const std::vector<Family> families = {
-      bert_family(),   roformer_family(),   modernbert_family(), nezha_family(),   deberta_family(),
-      marian_family(), t5_encoder_family(), t5_family(),         llama_family(),   qwen2_family(),
-      qwen3_family(),  mistral_family(),    gpt_neox_family(),   gpt2_family(),    bloom_family(),
-      mpt_family()};
+      bert_family(),     roformer_family(), modernbert_family(), nezha_family(),
+      deberta_family(),  marian_family(),   t5_family(),         t5_encoder_family(),
+      llama_family(),    qwen2_family(),    qwen3_family(),      mistral_family(),
+      gpt_neox_family(), gpt2_family(),     bloom_family(),      mpt_family()};
   return families;
 }
 
-const Family* find_family(const nlohmann::json& config) {
+const Family* find_family(std::string_view type) {
+  const auto families = all_families();
+  const auto found = std::ranges::find(families, type, &Family::type);
+  return found == families.end() ? nullptr : &*found;
+}
+
+const Family* family_of_config(const nlohmann::json& config) {
   const auto type = config.find("model_type");
   if (type == config.end() || !type->is_string()) return nullptr;
+  const std::string& name = type->get_ref<const std::string&>();
   for (const Family& family : all_families()) {
-    const bool same = family.type == type->get_ref<const std::string&>();
-    if (same && (family.claims == nullptr || family.claims(config))) return &family;
+    if (family.type == name && family.claims != nullptr && family.claims(config)) return &family;
   }
-  return nullptr;
+  return find_family(name);
 }
 
 const Family& family_named(std::string_view type) {
-  const auto families = all_families();
-  const auto found = std::ranges::find_if(families, [&](const Family& family) {
-    return family.type == type && family.claims == nullptr;
-  });
-  ROFORMER_ASSERT(found != families.end());
-  return *found;
+  const Family* const family = find_family(type);
+  ROFORMER_ASSERT(family != nullptr);
+  return *family;
 }
 
 std::string Family::architecture(bool classifies) const {
@@ -64,7 +67,7 @@ std::string Family::architecture(bool classifies) const {
                                   : !language_class.empty()        ? language_class
                                   : kind == FamilyKind::translator ? "MTModel"
                                   : kind == FamilyKind::causal     ? "ForCausalLM"
-                                                                 : "ForMaskedLM";
+                                                                   : "ForMaskedLM";
   return std::string(classes).append(ending);
 }
 
@@ -87,7 +90,7 @@ FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& gen
     throw_failure(config.file, "has no \"model_type\"",
                   fmt::format("add \"model_type\": one of {}", known_types()));
   }
-  FolderConfig result{.family = find_family(document), .file = config.file};
+  FolderConfig result{.family = family_of_config(document), .file = config.file};
   if (result.family == nullptr) {
     fields.refuse("model_type", known_types() + ", the architectures that this program shares");
   }

@@ -69,8 +69,8 @@ struct FolderConfig {
 
 struct Family {
   std::string_view type;  // model_type of config.json: "bert"
-  // Where two families share a model_type: whether a config.json is of this one. The last one of
-  // them has no such function.
+  // Where two families share a model_type: whether a config.json is of this one. The first one of
+  // them has no such function and gets what the other does not claim.
   bool (*claims)(const nlohmann::json& config) = nullptr;
   std::string_view title;    // "BERT"
   std::string_view classes;  // "Bert" in BertForMaskedLM
@@ -126,8 +126,9 @@ struct Family {
 // The families in the order in which messages name them.
 std::span<const Family> all_families();
 const Family& family_named(std::string_view type);  // the family must exist
+const Family* find_family(std::string_view type);
 // The family of a config.json; null for an unknown model_type.
-const Family* find_family(const nlohmann::json& config);
+const Family* family_of_config(const nlohmann::json& config);
 
 struct ConfigText {
   std::string_view text;

@@ -274,7 +274,7 @@ bool is_hugging_face_folder(const fs::path& folder) {
 const Family* family_of_folder(const fs::path& folder) {
   if (!is_hugging_face_folder(folder)) return nullptr;
   const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
-  return find_family(*config);
+  return family_of_config(*config);
 }
 
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {

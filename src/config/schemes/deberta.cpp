@@ -81,7 +81,8 @@ SchemeDefinition define_deberta() {
                     .formula = "S_ij = (q_i.k_j + q_i.Kr[i-j] + k_j.Qr[j-i]) / sqrt(3D)",
                     .cost = "2 products with 2k rows, score matrix in memory",
                     .longer = "yes, distances are clipped",
-                    .paper = "He 2021"},
+                    .paper = "He 2021",
+                    .held_against = "DeBERTa-v2"},
           .options = deberta_options,
           .check = check_deberta,
           .trained_reach = deberta_reach};
