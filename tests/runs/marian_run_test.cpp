@@ -3,12 +3,14 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "catch.h"
+#include "config/schemes/t5.h"
 #include "interop/import.h"
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
@@ -327,6 +329,38 @@ TEST_CASE(
         {.source_ids = ids, .source = source, .target_ids = ids, .target = source}, {}));
   };
   CHECK(largest_difference(logits(first.model->model()), logits(second.model())) < 1e-4);
+}
+
+TEST_CASE("a translator with T5's layers becomes a T5 folder") {
+  const TinyTranslation tiny(40);
+  const Settings settings = tiny.settings("t5", {{"position", "t5"},
+                                                 {"position.t5.buckets", "16"},
+                                                 {"position.t5.scale", "none"},
+                                                 {"position.none.scale", "none"},
+                                                 {"model.norm", "pre"},
+                                                 {"model.norm_kind", "rms_norm"},
+                                                 {"model.bias", "false"},
+                                                 {"model.head_width", "6"},
+                                                 {"model.activation", "geglu_tanh"},
+                                                 {"model.embedding_scale", "sqrt_width"},
+                                                 {"translation.decoder_layers", "1"},
+                                                 {"decoding.sentences", "1"},
+                                                 {"training.steps", "1"}});
+  train_run(settings, ExistingRun::refuse);
+  const fs::path run = tiny.folder.path / "runs" / "t5", out = tiny.folder.path / "out";
+  CHECK(export_run(run, "last", out).architecture == "T5ForConditionalGeneration");
+  const Settings again = read_hugging_face_settings(out);
+  CHECK(again.model.head_width == 6);
+  CHECK(again.model.activation == ActivationKind::geglu_tanh);
+  CHECK(again.model.embedding_scale == EmbeddingScale::sqrt_width);
+  CHECK(again.translation.decoder_layers == 1);
+  CHECK(again.position.of<T5Settings>().buckets == 16);
+  const Safetensors trained(find_checkpoint(run) / "model.safetensors"), written(out);
+  const at::Tensor table = trained.tensor("embedding.tokens.weight");
+  const double root = std::sqrt(static_cast<double>(settings.model.width));
+  CHECK(largest_difference(written.tensor("shared.weight"), table * root) < 1e-6);
+  CHECK(at::equal(written.tensor("decoder.block.0.layer.1.EncDecAttention.q.weight"),
+                  trained.tensor("decoder.layers.0.cross_attention.query.weight")));
 }
 
 TEST_CASE("a translator that MarianMTModel cannot express is refused, all at once") {
