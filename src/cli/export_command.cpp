@@ -36,8 +36,10 @@ void add_export_command(CLI::App& program) {
       program, "export",
       "roformer export runs/wikipedia/rope my-roformer\n"
       "Models with rope become RoFormer (pre-norm ones with a norm of the "
-      "embedding ModernBERT),\nwith learned positions BERT, with nezha NEZHA, translators with "
-      "sinusoidal positions MarianMT, causal models\nof their blocks Llama, "
+      "embedding ModernBERT),\nwith learned positions BERT, with nezha NEZHA, with deberta "
+      "DeBERTa-v2, "
+      "translators with\nsinusoidal positions MarianMT, with t5 T5, causal models\nof their blocks "
+      "Llama, "
       "Mistral, Qwen 2, Qwen 3 or GPT-NeoX (rope), GPT-2 (learned),\nBLOOM or MPT "
       "(alibi); what these cannot express is refused in words.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();

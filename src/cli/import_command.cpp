@@ -57,9 +57,10 @@ void add_import_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "import",
       "roformer import bert-base-uncased --run bert\n"
-      "Reads BERT, RoFormer, ModernBERT and NEZHA: config.json, model.safetensors "
-      "(or shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
-      "with source.spm,\ntarget.spm and vocab.json, for `roformer translate`; "
+      "Reads BERT, RoFormer, ModernBERT, NEZHA, DeBERTa-v2 and T5's encoder: config.json,\n"
+      "model.safetensors (or shards), vocab.txt or tokenizer.json; translators for `roformer\n"
+      "translate`: MarianMT (Opus-MT) with source.spm, target.spm and vocab.json, T5 with\n"
+      "spiece.model; "
       "and Llama, Mistral, Qwen 2,\nQwen 3, GPT-NeoX, GPT-2, BLOOM and MPT for "
       "`roformer generate`, whose texts are\nids where there is neither "
       "SentencePiece's tokenizer.model nor a byte-level\ntokenizer.json.\n");

@@ -64,7 +64,8 @@ class Exporter {
     } else {
       add(family_.language_head);
     }
-    if (translates()) add_output_bias();
+    add(family_.repeated);
+    if (family_.output_bias) add_output_bias();
     if (encodes) note_differences();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
     require_new_folder(folder);
@@ -138,7 +139,8 @@ class Exporter {
     }
     if (rows == Size::by_head) value = heads_together(value, model.heads);
     const SinusoidalLayout layout = settings_.position.of<SinusoidalSettings>().layout;
-    if (translates() && layout != SinusoidalLayout::concat) {
+    const bool sinusoids = translates() && settings_.position.scheme == "sinusoidal";
+    if (sinusoids && layout != SinusoidalLayout::concat) {
       if (rows == Size::width) value = turns_to_halves(value, 0);
       if (weight.shape.columns == Size::width) value = turns_to_halves(value, 1);
     }
@@ -147,8 +149,10 @@ class Exporter {
 
   void add(const WeightGroup& group) {
     for (const FolderWeight& names : expand_weights(group, settings_, rows_)) {
-      const at::Tensor value =
-          in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
+      at::Tensor value = in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
+      if (names.ours == kTokens && family_.table_factor != nullptr) {
+        value = value / family_.table_factor(settings_);
+      }
       std::int64_t row = 0;
       for (const FolderWeight::Part& part : names.parts) {
         const std::int64_t rows = part.shape[0] < 0 ? value.size(0) : part.shape[0];
@@ -195,6 +199,7 @@ class Exporter {
     const auto types = std::ranges::find(family_.body.rows, Size::token_types,
                                          [](const WeightRow& row) { return row.shape.rows; });
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
+    if (family_.may_lack_token_types) return;
     tensors_.push_back(
         {.name = family_.stored_name(family_.body, types->theirs),
          .value = at::zeros({kBertTokenTypes, weight(kTokens).size(1)}, at::kFloat)});
@@ -217,11 +222,14 @@ class Exporter {
         return write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
       case FamilyKind::causal:
         return write_causal_tokenizer(tokenizer, settings_, family_.type, folder, summary_.notes);
-      case FamilyKind::translator:
-        return write_translator_tokenizers({.source = *model_.source_tokenizer,
-                                            .target = tokenizer,
-                                            .separate = !settings_.translation.tie_embeddings},
-                                           positions(), folder, summary_.notes);
+      case FamilyKind::translator: {
+        const auto write = family_.write_tokenizers != nullptr ? family_.write_tokenizers
+                                                               : write_translator_tokenizers;
+        return write({.source = *model_.source_tokenizer,
+                      .target = tokenizer,
+                      .separate = !settings_.translation.tie_embeddings},
+                     positions(), folder, summary_.notes);
+      }
     }
   }
 

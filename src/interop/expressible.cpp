@@ -26,7 +26,8 @@ const Family* encoder_family(const Settings& settings) {
     return &family_named("modernbert");
   }
   for (const auto& [scheme, type] :
-       {std::pair("learned", "bert"), std::pair("rope", "roformer"), std::pair("nezha", "nezha")}) {
+       {std::pair("learned", "bert"), std::pair("rope", "roformer"), std::pair("nezha", "nezha"),
+        std::pair("deberta", "deberta-v2")}) {
     if (settings.position.scheme == scheme) return &family_named(type);
   }
   return nullptr;
@@ -39,16 +40,19 @@ const Family* encoder_family(const Settings& settings) {
 
 [[noreturn]] void refuse_positions(const Settings& settings) {
   Wishes wishes;
-  wishes.expect(false, fmt::format("positions are learned in BERT, rope in RoFormer and nezha in "
-                                   "NEZHA, not {}",
-                                   settings.position.scheme));
+  wishes.expect(false,
+                fmt::format("positions are learned in BERT, rope in RoFormer, nezha in NEZHA "
+                            "and deberta in DeBERTa-v2, not {}",
+                            settings.position.scheme));
   expect_bert_layers(settings, wishes);
-  refuse("BERT, RoFormer and NEZHA", wishes);
+  refuse("BERT, RoFormer, NEZHA and DeBERTa-v2", wishes);
 }
 
 const Family* nearest_family(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
-  if (task.exported == ExportForm::translator) return &family_named("marian");
+  if (task.exported == ExportForm::translator) {
+    return &family_named(settings.position.scheme == "t5" ? "t5" : "marian");
+  }
   return task.causal ? &causal_family(settings) : encoder_family(settings);
 }
 

@@ -15,7 +15,9 @@ namespace {
 // "bert, roformer or nezha"
 std::string known_types() {
   std::vector<std::string_view> types;
-  for (const Family& family : all_families()) types.push_back(family.type);
+  for (const Family& family : all_families()) {
+    if (family.claims == nullptr) types.push_back(family.type);
+  }
   const std::string_view last = types.back();
   types.pop_back();
   return fmt::format("{} or {}", fmt::join(types, ", "), last);
@@ -31,9 +33,10 @@ nlohmann::json parse_object(const ConfigText& config) {
 
 std::span<const Family> all_families() {
   static const std::vector<Family> families = {
-      bert_family(),  roformer_family(), modernbert_family(), nezha_family(),   marian_family(),
-      llama_family(), qwen2_family(),    qwen3_family(),      mistral_family(), gpt_neox_family(),
-      gpt2_family(),  bloom_family(),    mpt_family()};
+      bert_family(),     roformer_family(), modernbert_family(), nezha_family(),
+      deberta_family(),  marian_family(),   t5_family(),         t5_encoder_family(),
+      llama_family(),    qwen2_family(),    qwen3_family(),      mistral_family(),
+      gpt_neox_family(), gpt2_family(),     bloom_family(),      mpt_family()};
   return families;
 }
 
@@ -43,6 +46,16 @@ const Family* find_family(std::string_view type) {
   return found == families.end() ? nullptr : &*found;
 }
 
+const Family* family_of_config(const nlohmann::json& config) {
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string()) return nullptr;
+  const std::string& name = type->get_ref<const std::string&>();
+  for (const Family& family : all_families()) {
+    if (family.type == name && family.claims != nullptr && family.claims(config)) return &family;
+  }
+  return find_family(name);
+}
+
 const Family& family_named(std::string_view type) {
   const Family* const family = find_family(type);
   ROFORMER_ASSERT(family != nullptr);
@@ -50,11 +63,11 @@ const Family& family_named(std::string_view type) {
 }
 
 std::string Family::architecture(bool classifies) const {
-  const std::string_view ending = kind == FamilyKind::translator ? "MTModel"
-                                  : classifies                   ? "ForSequenceClassification"
-                                  : !language_class.empty()      ? language_class
-                                  : kind == FamilyKind::causal   ? "ForCausalLM"
-                                                                 : "ForMaskedLM";
+  const std::string_view ending = classifies                       ? "ForSequenceClassification"
+                                  : !language_class.empty()        ? language_class
+                                  : kind == FamilyKind::translator ? "MTModel"
+                                  : kind == FamilyKind::causal     ? "ForCausalLM"
+                                                                   : "ForMaskedLM";
   return std::string(classes).append(ending);
 }
 
@@ -77,7 +90,7 @@ FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& gen
     throw_failure(config.file, "has no \"model_type\"",
                   fmt::format("add \"model_type\": one of {}", known_types()));
   }
-  FolderConfig result{.family = find_family(type), .file = config.file};
+  FolderConfig result{.family = family_of_config(document), .file = config.file};
   if (result.family == nullptr) {
     fields.refuse("model_type", known_types() + ", the architectures that this program shares");
   }

@@ -3,6 +3,7 @@
 // where models are exported as it, its condition in expressible.cpp.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -41,6 +42,9 @@ class Wishes {
   std::vector<std::string> problems_;
 };
 
+struct PretrainedModel;
+struct TranslatorTokenizers;
+
 // The contents of config.json and generation_config.json.
 struct FolderConfig {
   const struct Family* family = nullptr;
@@ -58,12 +62,17 @@ struct FolderConfig {
   std::string task;                             // finetuning_task; empty if there is none
   // For a translator only.
   bool has_generation = false;  // the folder has generation_config.json
+  // The weights alone say whether the output is the shared table.
+  bool output_by_weights = false;
   TableRows rows;
   TranslatorTokens tokens;
 };
 
 struct Family {
-  std::string_view type;     // model_type of config.json: "bert"
+  std::string_view type;  // model_type of config.json: "bert"
+  // Where two families share a model_type: whether a config.json is of this one. The first one of
+  // them has no such function and gets what the other does not claim.
+  bool (*claims)(const nlohmann::json& config) = nullptr;
   std::string_view title;    // "BERT"
   std::string_view classes;  // "Bert" in BertForMaskedLM
   FamilyKind kind = FamilyKind::encoder;
@@ -90,6 +99,12 @@ struct Family {
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
   bool always_tied = false;  // the language head's last layer is always the table of tokens
+  // transformers adds no row for the token type if there are none.
+  bool may_lack_token_types = false;
+  bool output_bias = false;  // a translator's folder has final_logits_bias
+  // What the folder's table of tokens is multiplied by to be this program's; null: 1.
+  double (*table_factor)(const Settings& settings) = nullptr;
+  WeightGroup repeated = {};  // tensors that an export writes a second time
 
   // For exports: reports what the family cannot express.
   void (*expect)(const Settings& settings, Wishes& wishes) = nullptr;
@@ -97,6 +112,12 @@ struct Family {
   void (*note)(const Settings& settings, std::vector<std::string>& notes) = nullptr;
   // The fields of generation_config.json; null: the family writes no such file.
   nlohmann::ordered_json (*generation)(const ExportedConfig& config) = nullptr;
+  // A translator's tokenizers. Null: MarianMT's two models with one vocabulary (translator.h).
+  void (*read_tokenizers)(const std::filesystem::path& folder, const FolderConfig& config,
+                          PretrainedModel& model) = nullptr;
+  void (*write_tokenizers)(const TranslatorTokenizers& tokenizers, std::int64_t longest,
+                           const std::filesystem::path& folder,
+                           std::vector<std::string>& notes) = nullptr;
 
   std::string architecture(bool classifies) const;  // "BertForMaskedLM"
   // The name that a model with a head gives to a tensor of one of the groups.
@@ -107,6 +128,8 @@ struct Family {
 std::span<const Family> all_families();
 const Family& family_named(std::string_view type);  // the family must exist
 const Family* find_family(std::string_view type);
+// The family of a config.json; null for an unknown model_type.
+const Family* family_of_config(const nlohmann::json& config);
 
 struct ConfigText {
   std::string_view text;

@@ -67,6 +67,9 @@ class FolderReader {
     if (family_.kind == FamilyKind::translator) read_output_bias(weights_, config_, result_);
     check_sinusoids();
     refuse_or_note_rest();
+    if (family_.table_factor != nullptr) {
+      result_.tensors.at("embedding.tokens.weight").mul_(family_.table_factor(result_.settings));
+    }
     read_tokenizer();
     return std::move(result_);
   }
@@ -272,8 +275,7 @@ bool is_hugging_face_folder(const fs::path& folder) {
 const Family* family_of_folder(const fs::path& folder) {
   if (!is_hugging_face_folder(folder)) return nullptr;
   const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
-  const nlohmann::json& type = (*config)["model_type"];
-  return type.is_string() ? find_family(type.get_ref<const std::string&>()) : nullptr;
+  return family_of_config(*config);
 }
 
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/schemes/deberta.h"
 #include "config/schemes/learned.h"
+#include "config/schemes/t5.h"
 
 namespace roformer {
 namespace {
@@ -54,6 +56,14 @@ class WeightExpansion {
         return model.token_types;
       case Size::positions:
         return settings_.position.of<LearnedSettings>().length;
+      case Size::t5_buckets:
+        return settings_.position.of<T5Settings>().buckets;
+      case Size::head_count:
+        return model.heads;
+      case Size::deberta_rows: {
+        const auto& deberta = settings_.position.of<DebertaSettings>();
+        return 2 * (deberta.buckets > 0 ? deberta.buckets : deberta.span);
+      }
       case Size::embedding:
         return model.embedding_width > 0 ? model.embedding_width : model.width;
       case Size::width:

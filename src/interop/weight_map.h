@@ -27,14 +27,17 @@ enum class Size : std::uint8_t {
   decoder_table,  // rows of a translator's decoder table, which may be padded to the source's
   token_types,
   positions,
-  embedding,    // features of the table of tokens
-  width,        // features of a token between the layers
-  heads,        // features of all heads; in the second part and later, of the key heads
-  three_heads,  // queries, keys and values in one tensor, [3, H, D] rows
-  by_head,      // the same with GPT-NeoX's order of rows, [H, 3, D]
-  head,         // features of one head
-  inner,        // features inside a feed-forward layer
-  two_inner,    // the same with a gate: twice as many
+  deberta_rows,  // of DeBERTa's table of distances
+  t5_buckets,    // of T5's biases
+  embedding,     // features of the table of tokens
+  width,         // features of a token between the layers
+  heads,         // features of all heads; in the second part and later, of the key heads
+  three_heads,   // queries, keys and values in one tensor, [3, H, D] rows
+  by_head,       // the same with GPT-NeoX's order of rows, [H, 3, D]
+  head,          // features of one head
+  head_count,    // one feature for each head
+  inner,         // features inside a feed-forward layer
+  two_inner,     // the same with a gate: twice as many
 };
 
 struct WeightShape {

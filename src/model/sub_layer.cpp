@@ -1,5 +1,7 @@
 #include "model/sub_layer.h"
 
+#include <vector>
+
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "tensor/aten.h"
@@ -133,15 +135,24 @@ class SelfAttention : public SubLayer {
 
   // Repeats each key head for the query heads that it serves.
   LayerProjections projections() const {
-    const at::Tensor& weight = query_key_value_.weight;
+    const auto& [weight, bias] = query_key_value_;
     const std::int64_t queries = heads_ * head_width_, keys = key_value_heads_ * head_width_;
-    at::Tensor key = weight.narrow(0, queries, keys);
-    if (keys != queries) {
-      key = key.view({key_value_heads_, 1, head_width_, -1})
-                .expand({-1, heads_ / key_value_heads_, -1, -1})
-                .reshape({queries, -1});
+    const auto key_rows = [&](const at::Tensor& all) {
+      const at::Tensor key = all.narrow(0, queries, keys);
+      if (keys == queries) return key;
+      std::vector<std::int64_t> shape = all.sizes().vec();
+      shape[0] = queries;
+      return key.view({key_value_heads_, 1, head_width_, -1})
+          .expand({-1, heads_ / key_value_heads_, -1, -1})
+          .reshape(shape);
+    };
+    LayerProjections result{.query_weight = weight.narrow(0, 0, queries),
+                            .key_weight = key_rows(weight)};
+    if (bias.defined()) {
+      result.query_bias = bias.narrow(0, 0, queries);
+      result.key_bias = key_rows(bias);
     }
-    return {.query_weight = weight.narrow(0, 0, queries), .key_weight = key};
+    return result;
   }
 };
 
@@ -161,17 +172,17 @@ CrossAttention::CrossAttention(const SubLayerInputs& in, const PositionScheme& s
       heads_(in.model.heads),
       attention_dropout_(attention_dropout),
       scheme_(scheme) {
-  const std::int64_t width = in.model.width;
-  const auto add = [&](const char* name, std::int64_t out) {
+  const std::int64_t width = in.model.width, inner = heads_ * in.model.features_of_head();
+  const auto add = [&](const char* name, std::int64_t out, std::int64_t from) {
     return add_linear(in.parameters, name,
                       {.out = out,
-                       .in = width,
+                       .in = from,
                        .initialization = in.model.initialization,
                        .bias = in.model.bias});
   };
-  query_ = add("cross_attention.query", width);
-  key_value_ = add("cross_attention.key_value", 2 * width);
-  output_ = add("cross_attention.output", width);
+  query_ = add("cross_attention.query", inner, width);
+  key_value_ = add("cross_attention.key_value", 2 * inner, width);
+  output_ = add("cross_attention.output", width, inner);
   norm_ = add_norm(in.parameters, "cross_attention.norm", width, in.model);
 }
 

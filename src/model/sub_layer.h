@@ -133,8 +133,8 @@ class CrossAttention : public SubLayer {
   std::int64_t heads_;
   double attention_dropout_;
   const PositionScheme& scheme_;
-  Linear query_;      // [M, M]
-  Linear key_value_;  // [2M, M]
+  Linear query_;      // [H * D, M]
+  Linear key_value_;  // [2H * D, M]
 };
 
 }  // namespace roformer

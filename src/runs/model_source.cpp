@@ -63,7 +63,12 @@ bool describes_model(const Key& key, const Settings& settings) {
     return rest.starts_with("head") || rest == "pooling";
   }
   if (key.name == "position.scheme") return true;
-  if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
+  if (!key.scheme().empty()) {
+    const PositionSettings& position = settings.position;
+    if (uses_scheme(position, key.scheme())) return true;
+    return task_facts(settings.task).has_decoder &&
+           (uses_scheme(position.of_decoder(), key.scheme()) || position.cross == key.scheme());
+  }
   return is_of_model(key.name);
 }
 
@@ -76,7 +81,9 @@ bool is_hugging_face_source(const fs::path& from) {
     const Family* const family = family_of_folder(from);
     if (family == nullptr || family->kind != FamilyKind::translator) return true;
     throw_usage(
-        "model.from", from.string() + " is a Marian folder, which holds two tokenizers",
+        "model.from",
+        fmt::format("{} is a {} translator with tokenizers for two sides", from.string(),
+                    family->classes),
         fmt::format("roformer import {} --run NAME, then --model.from runs/NAME", from.string()));
   }
   refuse_adapter_folder(from);

@@ -27,7 +27,8 @@ void check_gradients(const Expected& expected, const ParameterStore& parameters,
 
 TEST_CASE("masked language models give transformers' logits, loss and gradients") {
   const std::string name = GENERATE("bert", "roformer", "roformer_bfloat16_sharded",
-                                    "bert_float16_first_names", "nezha");
+                                    "bert_float16_first_names", "nezha", "deberta",
+                                    "deberta_own_projections", "deberta_p2c");
   CAPTURE(name);
   const Expected expected(name);
   const PretrainedModel model = read_hugging_face_folder(model_folder(name));
@@ -62,7 +63,8 @@ TEST_CASE("masked language models give transformers' logits, loss and gradients"
 
 TEST_CASE("classifiers give transformers' logits, loss and gradients") {
   const std::string name =
-      GENERATE("bert_classification", "roformer_classification", "nezha_classification");
+      GENERATE("bert_classification", "roformer_classification", "nezha_classification",
+               "deberta_classification");
   CAPTURE(name);
   const Expected expected(name);
   const PretrainedModel model = read_hugging_face_folder(model_folder(name));

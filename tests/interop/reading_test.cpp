@@ -207,7 +207,7 @@ TEST_CASE("what is no part of the model is named") {
 }
 
 TEST_CASE("a config.json of something else is refused") {
-  check_config_refused("model_type", "deberta-v2", "is \"deberta-v2\", wanted bert, roformer");
+  check_config_refused("model_type", "deberta", "is \"deberta\", wanted bert, roformer");
   check_config_refused("num_attention_heads", nullptr, "is left at its default, wanted a divisor");
   check_config_refused("model_type", 3, "\"model_type\" is 3, wanted a text");
   check_config_refused("is_decoder", true, "only encoders");
