@@ -251,9 +251,19 @@ class Trainer {
     return last_checked_.steps == 0 ? 0 : done() / static_cast<double>(last_checked_.steps);
   }
 
+  Progress progress() const {
+    if (schedule_.in_shares()) return {.done = done(), .step = share_of_step()};
+    const Period::Unit unit = settings_.steps.unit;
+    const double done = last_checked_.in(unit);
+    if (unit != Period::Unit::minutes) {
+      return {.done = done, .step = 1 / steps_in({1, unit}, batch_measure(task_, numbers_))};
+    }
+    const auto steps = static_cast<double>(last_checked_.steps);
+    return {.done = done, .step = steps == 0 ? 0 : done / steps};
+  }
+
   double learning_rate() const {
-    return plan_.peak_rate(state_.consumed.steps) *
-           learning_rate_share(schedule_, {.done = done(), .step = share_of_step()});
+    return plan_.peak_rate(state_.consumed.steps) * learning_rate_share(schedule_, progress());
   }
 
   // Reading a number waits for the GPU, so it is done only when something shows it.

@@ -1,6 +1,6 @@
 // What is refused when a training is opened, before anything is written, and how a run is resumed.
-#include "runs/resume.h"
 #include "runs/train.h"
+#include "runs/resume.h"
 
 #include <array>
 #include <map>
@@ -19,9 +19,9 @@
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
+#include "said.h"
 #include "tasks/classifier.h"
 #include "tasks/untrained.h"
-#include "said.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -349,6 +349,26 @@ TEST_CASE("a continuation takes the stored settings and the flags") {
   // A run whose folder was renamed is the run of that name.
   fs::rename(filed.tiny.run(), filed.tiny.settings.runs / "renamed");
   CHECK(filed.resumed({{"run", "renamed"}}).run == "renamed");
+}
+
+TEST_CASE("a run takes another length before the decline of wsd, and not after it") {
+  const TinyRun tiny("rope", {{"training.schedule", "wsd"},
+                              {"training.steps", "10"},
+                              {"training.decay", "4"},
+                              {"training.save_every", "6"},
+                              {"training.keep_last", "2"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings other = tiny.settings;
+  other.training.steps.amount = 12;
+  CHECK(has(refusal(other, ExistingRun::resume),
+            "the run has reached step 10, where the decline of the stored training (10) has begun; "
+            "only a checkpoint before it serves another length"));
+  CHECK(refusal(tiny.settings, ExistingRun::resume).empty());
+  fs::remove_all(tiny.run() / "checkpoints" / "step-00000010");
+  other.training.steps.amount = 9;
+  CHECK(has(refusal(other, ExistingRun::resume), "the decline of the wanted training (9)"));
+  other.training.steps.amount = 12;
+  CHECK(train_run(other, ExistingRun::resume).consumed.steps == 12);
 }
 
 TEST_CASE("a file of another task resumes no run") {
