@@ -1,6 +1,6 @@
 // What is refused when a training is opened, before anything is written, and how a run is resumed.
-#include "runs/train.h"
 #include "runs/resume.h"
+#include "runs/train.h"
 
 #include <array>
 #include <map>
@@ -369,6 +369,43 @@ TEST_CASE("a run takes another length before the decline of wsd, and not after i
   CHECK(has(refusal(other, ExistingRun::resume), "the decline of the wanted training (9)"));
   other.training.steps.amount = 12;
   CHECK(train_run(other, ExistingRun::resume).consumed.steps == 12);
+}
+
+TEST_CASE("Muon goes on as if never stopped, with all that belongs to a training") {
+  const TinyRun tiny("transformer_xl", {{"training.optimizer", "muon"},
+                                        {"training.muon.learning_rate", "0.02"},
+                                        {"training.muon.scale", "original"},
+                                        {"training.schedule", "constant"},
+                                        {"training.accumulation", "2"},
+                                        {"training.layer_decay", "0.8"},
+                                        {"training.ema", "0.9"},
+                                        {"training.clip", "0.5"},
+                                        {"model.activation", "swiglu"},
+                                        {"model.freeze_layers", "1"},
+                                        {"training.steps", "6"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings stopped = tiny.settings;
+  stopped.run = "stopped";
+  stopped.training.steps.amount = 3;
+  train_run(stopped, ExistingRun::refuse);
+  stopped.training.steps.amount = 6;
+  train_run(stopped, ExistingRun::resume);
+  const fs::path last = fs::path("checkpoints") / "step-00000006";
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "ema.safetensors"}) {
+    CHECK(read_file(tiny.run() / last / file) ==
+          read_file(stopped.runs / stopped.run / last / file));
+  }
+  // Only the second layer is trained.
+  const Safetensors moments(tiny.run() / last / "optimizer.safetensors");
+  std::vector<std::string> of_muon;
+  for (const std::string& name : moments.names()) {
+    if (name.starts_with("momentum.")) of_muon.push_back(name);
+  }
+  const std::string layer = "momentum.layers.1.";
+  CHECK(of_muon == std::vector<std::string>{layer + "attention.output.weight",
+                                            layer + "attention.query_key_value.weight",
+                                            layer + "feed_forward.inner.weight",
+                                            layer + "feed_forward.outer.weight"});
 }
 
 TEST_CASE("a file of another task resumes no run") {
