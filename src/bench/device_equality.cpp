@@ -125,7 +125,7 @@ struct Trained {
 Trained train_with(const Settings& settings, const ComputePlan& plan, std::int64_t steps) {
   const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
   const std::unique_ptr<PassGraphs> graphs = make_pass_graphs(*objective, settings.training);
-  Optimizer optimizer(objective->parameters(), {.weight_decay = settings.training.weight_decay});
+  Optimizer optimizer(objective->parameters(), optimizer_options(settings.training));
   objective->parameters().apply_constraints();
   // A validation may have texts of another length: a scheme then makes new tables, and a graph must
   // continue with those that it has recorded.
