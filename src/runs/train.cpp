@@ -131,7 +131,8 @@ std::string check_memory(const Settings& settings, TrainingTask& task, const Com
   const std::int64_t parameters = task.parameters().count();
   const double tokens = task.tokens_per_batch();
   const MemoryEstimate estimate =
-      estimate_memory(settings, parameters, tokens, plan, processes.count());
+      estimate_memory(settings, parameters, tokens, plan, processes.count(),
+                      numbers_of_muon(settings.training, task.parameters()));
   std::string needed = describe(estimate, parameters, tokens);
   const auto here = static_cast<std::uint64_t>(processes.local_count());
   if (here > 1) needed += fmt::format(" in each of {} processes of this machine", here);

@@ -126,7 +126,7 @@ const ComputePlan& plan_of(Precision precision) {
 void train(const Settings& settings, Precision precision) {
   const OpenedTask opened = open_task({.settings = settings, .plan = plan_of(precision)});
   TrainingTask& task = *opened.task;
-  AdamW optimizer(task.parameters(), {});
+  Optimizer optimizer(task.parameters(), {});
   WeightAverage average(task.parameters(), 0.9);
   const DeviceWatch watch;
   task.parameters().apply_constraints();
