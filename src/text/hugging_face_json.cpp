@@ -97,17 +97,14 @@ HuggingFaceParts bytes_parts(const Tokenizer& tokenizer) {
     vocabulary.emplace_back(piece, id);
   }
   return {.normalizer = {},
-          .pre_tokenizer = {{"type", "ByteLevel"},
-                            {"add_prefix_space", false},
-                            {"trim_offsets", false},
-                            {"use_regex", false}},
+          .pre_tokenizer = byte_level_json(false),
           .model = byte_pair_json(std::move(vocabulary), ordered_json::array()),
-          .decoder = {{"type", "ByteLevel"}},
+          .decoder = byte_level_json(true),
           .added = with_special(tokenizer, {}),
           .notes = {}};
 }
 
-HuggingFaceParts parts_of(const Tokenizer& tokenizer) {
+HuggingFaceParts kind_parts(const Tokenizer& tokenizer) {
   switch (tokenizer.kind()) {
     case TokenizerKind::sentencepiece:
       return sentencepiece_parts(tokenizer);
@@ -130,31 +127,6 @@ ordered_json token_entry(const std::string& piece, int type) {
 
 ordered_json text_entry(const char* name, int type) {
   return {{"Sequence", {{"id", name}, {"type_id", type}}}};
-}
-
-// Null if no token is around a text.
-ordered_json template_json(const Tokenizer& tokenizer, const TextFrame& frame) {
-  if (frame.before < 0 && frame.after < 0) return {};
-  ordered_json first = ordered_json::array(), second = ordered_json::array();
-  ordered_json tokens = ordered_json::object();
-  const auto add = [&](ordered_json& list, TokenId id, int type) {
-    if (id < 0) return;
-    const std::string piece = tokenizer.piece(id);
-    list.push_back(token_entry(piece, type));
-    tokens[piece] = {{"id", piece}, {"ids", {id}}, {"tokens", {piece}}};
-  };
-  add(first, frame.before, 0);
-  first.push_back(text_entry("A", 0));
-  add(first, frame.after, 0);
-  if (frame.before_second) add(second, frame.before, 1);
-  second.push_back(text_entry("B", 1));
-  add(second, frame.after, 1);
-  ordered_json pair = first;
-  for (ordered_json& entry : second) pair.push_back(std::move(entry));
-  return {{"type", "TemplateProcessing"},
-          {"single", first},
-          {"pair", pair},
-          {"special_tokens", tokens}};
 }
 
 // The names of the tokens before and after one text; empty: none.
@@ -183,6 +155,10 @@ std::pair<std::string, std::string> names_around(const json& processor) {
   return names;
 }
 
+ordered_json template_of(const Tokenizer& tokenizer, const TextFrame& frame) {
+  return template_json([&](TokenId id) { return tokenizer.piece(id); }, frame);
+}
+
 // The file of a byte-level tokenizer as it is, but for the tokens around a text where they differ.
 std::string framed_file(const Tokenizer& tokenizer, const TextFrame& frame) {
   json document = parse_json(tokenizer.file_contents(), tokenizer.file_name());
@@ -191,7 +167,7 @@ std::string framed_file(const Tokenizer& tokenizer, const TextFrame& frame) {
   if (names_around(processor) == std::pair(name(frame.before), name(frame.after))) {
     return tokenizer.file_contents();
   }
-  processor = template_json(tokenizer, frame);
+  processor = template_of(tokenizer, frame);
   return document.dump(2) + "\n";
 }
 
@@ -203,6 +179,13 @@ ordered_json replace_pattern(const std::string& regex, const std::string& conten
 
 ordered_json replace_text(const std::string& text, const std::string& content) {
   return {{"type", "Replace"}, {"pattern", {{"String", text}}}, {"content", content}};
+}
+
+ordered_json byte_level_json(bool cuts_words) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", false},
+          {"use_regex", cuts_words}};
 }
 
 ordered_json byte_pair_json(PieceIds vocabulary, ordered_json merges) {
@@ -218,6 +201,46 @@ ordered_json byte_pair_json(PieceIds vocabulary, ordered_json merges) {
           {"merges", std::move(merges)}};
 }
 
+ordered_json template_json(const std::function<std::string(TokenId)>& piece_of,
+                           const TextFrame& frame) {
+  if (frame.before < 0 && frame.after < 0) return {};
+  ordered_json first = ordered_json::array(), second = ordered_json::array();
+  ordered_json tokens = ordered_json::object();
+  const auto add = [&](ordered_json& list, TokenId id, int type) {
+    if (id < 0) return;
+    const std::string piece = piece_of(id);
+    list.push_back(token_entry(piece, type));
+    tokens[piece] = {{"id", piece}, {"ids", {id}}, {"tokens", {piece}}};
+  };
+  add(first, frame.before, 0);
+  first.push_back(text_entry("A", 0));
+  add(first, frame.after, 0);
+  if (frame.before_second) add(second, frame.before, 1);
+  second.push_back(text_entry("B", 1));
+  add(second, frame.after, 1);
+  ordered_json pair = first;
+  for (ordered_json& entry : second) pair.push_back(std::move(entry));
+  return {{"type", "TemplateProcessing"},
+          {"single", first},
+          {"pair", pair},
+          {"special_tokens", tokens}};
+}
+
+std::string document_of(HuggingFaceParts parts, ordered_json post_processor) {
+  ordered_json added = ordered_json::array();
+  for (const AddedToken& token : parts.added) added.push_back(added_token_json(token));
+  ordered_json document = {{"version", "1.0"},
+                           {"truncation", nullptr},
+                           {"padding", nullptr},
+                           {"added_tokens", std::move(added)},
+                           {"normalizer", std::move(parts.normalizer)},
+                           {"pre_tokenizer", std::move(parts.pre_tokenizer)},
+                           {"post_processor", std::move(post_processor)},
+                           {"decoder", std::move(parts.decoder)}};
+  document["model"] = std::move(parts.model);
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 TextFrame encoder_frame(const Tokenizer& tokenizer) {
   return {.before = tokenizer.special().classification, .after = tokenizer.special().separator};
 }
@@ -226,22 +249,28 @@ HuggingFaceJson hugging_face_json(const Tokenizer& tokenizer, const TextFrame& f
   if (tokenizer.kind() == TokenizerKind::byte_level) {
     return {.contents = framed_file(tokenizer, frame), .notes = {}};
   }
-  HuggingFaceParts parts = parts_of(tokenizer);
+  HuggingFaceParts parts = kind_parts(tokenizer);
   HuggingFaceJson result{.contents = {}, .notes = std::move(parts.notes)};
   if (parts.model.is_null()) return result;
-  ordered_json added = ordered_json::array();
-  for (const AddedToken& token : parts.added) added.push_back(added_token_json(token));
-  const ordered_json document = {{"version", "1.0"},
-                                 {"truncation", nullptr},
-                                 {"padding", nullptr},
-                                 {"added_tokens", added},
-                                 {"normalizer", parts.normalizer},
-                                 {"pre_tokenizer", parts.pre_tokenizer},
-                                 {"post_processor", template_json(tokenizer, frame)},
-                                 {"decoder", parts.decoder},
-                                 {"model", parts.model}};
-  result.contents = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  result.contents = document_of(std::move(parts), template_of(tokenizer, frame));
   return result;
+}
+
+void add_special_names(const Tokenizer& tokenizer, ordered_json& config) {
+  const SpecialTokens& special = tokenizer.special();
+  for (const auto& [name, id] :
+       {std::pair("unk_token", special.unknown), std::pair("sep_token", special.separator),
+        std::pair("pad_token", special.padding), std::pair("cls_token", special.classification),
+        std::pair("mask_token", special.mask)}) {
+    if (id >= 0) config[name] = tokenizer.piece(id);
+  }
+}
+
+std::string hugging_face_config(const Tokenizer& tokenizer) {
+  ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                         {"clean_up_tokenization_spaces", false}};
+  add_special_names(tokenizer, config);
+  return config.dump(2) + "\n";
 }
 
 }  // namespace roformer

@@ -3,6 +3,7 @@
 // the names of special tokens in a text are those tokens.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct HuggingFaceJson {
 };
 
 HuggingFaceJson hugging_face_json(const Tokenizer& tokenizer, const TextFrame& frame);
+
+// The contents of tokenizer_config.json beside it: the special tokens by their roles.
+std::string hugging_face_config(const Tokenizer& tokenizer);
+// Sets unk_token, sep_token, pad_token, cls_token and mask_token, as far as the vocabulary has
+// them.
+void add_special_names(const Tokenizer& tokenizer, nlohmann::ordered_json& config);
 
 // The usual frame of an encoder, [CLS] before a text and [SEP] after it, as far as the vocabulary
 // has them.
