@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
+#include "interop/tokenizer_json.h"
 #include "text/byte_level_file.h"
 #include "text/chat_template.h"
 #include "text/plain_tokenizers.h"
@@ -156,10 +157,11 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   const std::vector<std::int64_t> ends = text_ends(tokenizer, decoding.end_tokens);
   const bool named = !ends.empty() && ends.front() < tokenizer.vocabulary_size();
   const TokenId end = named ? static_cast<TokenId>(ends.front()) : -1;
-  // PreTrainedTokenizerFast reads tokenizer.model as it is; LlamaTokenizer would turn its pieces
-  // into byte pairs.
+  // LlamaTokenizer would turn the pieces of a SentencePiece model into byte pairs.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"clean_up_tokenization_spaces", false},
                                    {"model_max_length", longest},
+                                   {"model_input_names", {"input_ids", "attention_mask"}},
                                    {"add_bos_token", first >= 0}};
   for (const auto& [name, id] :
        {std::pair("bos_token", first), std::pair("eos_token", end),
@@ -237,36 +239,35 @@ TokenId prompt_token(const Tokenizer& tokenizer, PromptStart start) {
 void write_causal_tokenizer(const Tokenizer& tokenizer, const Settings& settings,
                             std::string_view type, const fs::path& folder,
                             std::vector<std::string>& notes) {
-  const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
-  const bool byte_level = tokenizer.kind() == TokenizerKind::byte_level;
-  if (pieces || byte_level) {
-    auto config = prompt_config(tokenizer, settings.decoding, settings.data.length);
-    write_chat_format(tokenizer.chat(), folder, config);
-    write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
-  }
-  if (byte_level) {
-    write_file_atomically(folder / kTokenizerFile, tokenizer.file_contents());
-    if (type == "qwen2") {
-      notes.push_back(
-          "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever tokenizer.json "
-          "says: PreTrainedTokenizerFast(tokenizer_file=\"tokenizer.json\") cuts it as this model "
-          "was trained");
-    }
-    return;
-  }
   if (tokenizer.kind() == TokenizerKind::ids) {
     notes.push_back(
         "its texts are ids: put the tokenizer of the model that it came from into the folder");
     return;
   }
+  const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
   const std::string name = pieces ? kSentencePiece : tokenizer.file_name();
-  if (!name.empty()) write_file_atomically(folder / name, tokenizer.file_contents());
+  if (!name.empty() && tokenizer.kind() != TokenizerKind::byte_level) {
+    write_file_atomically(folder / name, tokenizer.file_contents());
+  }
   const TokenId first = prompt_token(tokenizer, settings.decoding.prompt_start);
-  notes.push_back(
-      name.empty()
-          ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
-          : fmt::format("{} is written as it is: the text must be encoded with it{}", name,
-                        first < 0 ? "" : fmt::format(", after the id {}", first)));
+  const bool written = write_tokenizer_json(
+      tokenizer, {.before = first, .after = -1, .before_second = true}, folder, notes);
+  if (!written) {
+    notes.push_back(fmt::format("{} is written as it is: the text must be encoded with it{}", name,
+                                first < 0 ? "" : fmt::format(", after the id {}", first)));
+  }
+  // transformers can read tokenizer.model without tokenizer.json.
+  if (!written && !pieces) return;
+  auto config = prompt_config(tokenizer, settings.decoding, settings.data.length);
+  write_chat_format(tokenizer.chat(), folder, config);
+  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  if (type == "qwen2") {
+    notes.push_back(
+        "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever tokenizer.json "
+        "says: PreTrainedTokenizerFast(tokenizer_file=\"tokenizer.json\") cuts it as this model "
+        "was "
+        "trained");
+  }
 }
 
 }  // namespace roformer

@@ -194,10 +194,15 @@ class Exporter {
     if (family_.note != nullptr) family_.note(settings_, summary_.notes);
   }
 
+  auto token_types() const {
+    return std::ranges::find(family_.body.rows, Size::token_types,
+                             [](const WeightRow& row) { return row.shape.rows; });
+  }
+  bool has_token_types() const { return token_types() != family_.body.rows.end(); }
+
   // transformers' BERT always adds a row for the token type; a row of zeros adds nothing.
   void add_token_types() {
-    const auto types = std::ranges::find(family_.body.rows, Size::token_types,
-                                         [](const WeightRow& row) { return row.shape.rows; });
+    const auto types = token_types();
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
     if (family_.may_lack_token_types) return;
     tensors_.push_back(
@@ -219,7 +224,9 @@ class Exporter {
     const Tokenizer& tokenizer = model_.tokenizer;
     switch (family_.kind) {
       case FamilyKind::encoder:
-        return write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
+        return write_encoder_tokenizer(tokenizer,
+                                       {.longest = positions(), .token_types = has_token_types()},
+                                       folder, summary_.notes);
       case FamilyKind::causal:
         return write_causal_tokenizer(tokenizer, settings_, family_.type, folder, summary_.notes);
       case FamilyKind::translator: {

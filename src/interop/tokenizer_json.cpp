@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "interop/folder.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -70,6 +72,15 @@ void require_bert_wordpiece(std::string_view text, const std::string& file) {
     require(*found, std::string(part) + ".", "type", type);
     require(*found, std::string(part) + ".", "clean_text", true);
   }
+}
+
+bool write_tokenizer_json(const Tokenizer& tokenizer, const TextFrame& frame,
+                          const std::filesystem::path& folder, std::vector<std::string>& notes) {
+  const HuggingFaceJson file = hugging_face_json(tokenizer, frame);
+  notes.insert(notes.end(), file.notes.begin(), file.notes.end());
+  if (file.contents.empty()) return false;
+  write_file_atomically(folder / kTokenizerFile, file.contents);
+  return true;
 }
 
 }  // namespace roformer

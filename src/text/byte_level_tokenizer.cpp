@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text_hash.h"
+#include "text/byte_alphabet.h"
 #include "text/byte_level_file.h"
 #include "text/characters.h"
 #include "text/normal_form.h"
@@ -20,42 +21,6 @@
 
 namespace roformer {
 namespace {
-
-// The alphabet of byte-level vocabularies (GPT-2's bytes_to_unicode). Each of the 256 bytes has one
-// printable character, so that a piece is text whatever bytes it represents. The space is written
-// U+0120, the line end U+010A.
-class ByteAlphabet {
- public:
-  ByteAlphabet() {
-    bytes_.fill(-1);
-    char32_t substitute = 0x100;
-    for (int byte = 0; byte < 256; ++byte) {
-      const bool printable_in_latin_1 =
-          (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-      const char32_t c = printable_in_latin_1 ? static_cast<char32_t>(byte) : substitute++;
-      bytes_[c] = static_cast<std::int16_t>(byte);
-    }
-  }
-
-  // The bytes of a piece, which is valid UTF-8. Empty if it has a character outside the alphabet.
-  std::optional<std::string> bytes_of(std::string_view piece) const {
-    std::string result;
-    for (std::size_t position = 0; position < piece.size();) {
-      const char32_t c = next_code_point(piece, position);
-      if (c >= bytes_.size() || bytes_[c] < 0) return std::nullopt;
-      result += static_cast<char>(bytes_[c]);
-    }
-    return result;
-  }
-
- private:
-  std::array<std::int16_t, 0x180> bytes_;  // of a code point; -1: not in the alphabet
-};
-
-const ByteAlphabet& byte_alphabet() {
-  static const ByteAlphabet alphabet;
-  return alphabet;
-}
 
 // As in the tokenizers' decoder, a piece with a character outside the alphabet stays unchanged.
 std::string bytes_of_piece(const std::string& piece) {

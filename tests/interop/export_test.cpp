@@ -88,15 +88,24 @@ TEST_CASE("a model without token types is exported with a table of zeros") {
   CHECK(again.tensors.at("embedding.types.weight").abs().sum().item<double>() == 0);
 }
 
-TEST_CASE("a tokenizer that transformers does not have is written as it is") {
+TEST_CASE("a tokenizer of bytes is written as tokenizer.json, which gives the same ids") {
   const PretrainedModel model = read_hugging_face_folder(model_folder("roformer"));
   const auto bytes = open_tokenizer({.kind = TokenizerKind::bytes});
   const TemporaryFolder folder;
   const ExportSummary summary = write_hugging_face_folder(
       {.settings = model.settings, .tensors = model.tensors, .tokenizer = *bytes},
       folder.path / "out");
-  CHECK_THAT(summary.notes.back(), Contains("no counterpart in transformers"));
-  CHECK(!fs::exists(folder.path / "out" / "tokenizer_config.json"));
+  const nlohmann::json config =
+      nlohmann::json::parse(read_file(folder.path / "out" / "tokenizer_config.json"));
+  CHECK(config["tokenizer_class"] == "PreTrainedTokenizerFast");
+  CHECK(config["mask_token"] == "[MASK]");
+  CHECK(config["model_input_names"] ==
+        nlohmann::json({"input_ids", "token_type_ids", "attention_mask"}));
+  const auto again = open_tokenizer({.file = folder.path / "out" / "tokenizer.json"});
+  REQUIRE(again->vocabulary_size() == bytes->vocabulary_size());
+  const std::string text = "a\tB \xC3\xA9\xF0\x9F\x98\x80\n";
+  CHECK(again->encode(text) == bytes->encode(text));
+  CHECK(again->special().mask == bytes->special().mask);
 }
 
 TEST_CASE("a model of Chinese words is written with its dictionary, and read back") {
