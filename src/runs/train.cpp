@@ -277,8 +277,10 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
 
 }  // namespace
 
-TrainingSummary train_run(const Settings& settings, ExistingRun existing, Processes& processes) {
-  check_data(settings);
+TrainingSummary train_run(const Settings& given, ExistingRun existing, Processes& processes) {
+  check_data(given);
+  const TaskDefinition& task = task_definition(given.task);
+  const Settings settings = task.complete != nullptr ? task.complete(given) : given;
   prepare_threads(threads_of_each(settings, processes));
   try {
     ComputePlan plan =
