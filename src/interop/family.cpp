@@ -48,16 +48,18 @@ const Family& family_named(std::string_view type) {
   return *family;
 }
 
-std::string Family::architecture(bool classifies) const {
-  const char* const ending = kind == FamilyKind::translator ? "MTModel"
-                             : kind == FamilyKind::causal   ? "ForCausalLM"
-                             : classifies                   ? "ForSequenceClassification"
-                                                            : "ForMaskedLM";
+std::string Family::architecture(ExportForm form) const {
+  const char* const ending = kind == FamilyKind::translator   ? "MTModel"
+                             : kind == FamilyKind::causal     ? "ForCausalLM"
+                             : form == ExportForm::classifier ? "ForSequenceClassification"
+                             : form == ExportForm::tagger     ? "ForTokenClassification"
+                                                              : "ForMaskedLM";
   return std::string(classes) + ending;
 }
 
 std::string Family::stored_name(const WeightGroup& group, std::string_view canonical) const {
-  const bool head = &group == &language_head || &group == &classification_head;
+  const bool head =
+      &group == &language_head || &group == &classification_head || &group == &tagging_head;
   const bool plain = head || std::ranges::find(unprefixed, canonical) != unprefixed.end();
   return std::string(plain ? "" : prefix).append(canonical);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "config/task_facts.h"
 #include "interop/config_table.h"
 #include "interop/weight_map.h"
 
@@ -27,6 +28,11 @@ struct StoredSinusoids {
   std::vector<std::string_view> names = {};
   Size features = Size::none;
 };
+
+// The head of a tagger in BERT and most encoders: one linear layer.
+inline WeightGroup linear_tagging_head() {
+  return {{{"classifier", "classifier", {Size::any, Size::width}}}};
+}
 
 // Rows of token types: transformers' BERT always adds one of them.
 inline constexpr std::int64_t kBertTokenTypes = 2;
@@ -54,7 +60,7 @@ struct FolderConfig {
   std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
   // from id2label, in the order of their numbers; empty if there are none
   std::vector<std::string> labels;
-  std::string task;                        // finetuning_task; empty if there is none
+  std::string task;  // finetuning_task; empty if there is none
   // For a translator only.
   bool has_generation = false;  // the folder has generation_config.json
   TableRows rows;
@@ -79,10 +85,11 @@ struct Family {
   std::string_view prefix;  // of the body's tensors in a model with a head: "bert."
   std::vector<std::string_view> unprefixed = {};  // tensors of the body that lack the prefix
   WeightGroup body, language_head = {}, pooler = {}, classification_head = {};
+  WeightGroup tagging_head = linear_tagging_head();
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers that older releases stored
   std::vector<std::string_view> inside = {};  // import must know every tensor with such a beginning
-  bool rotates_halves = false;  // q and k rotate by halves, not by neighbours
+  bool rotates_halves = false;                // q and k rotate by halves, not by neighbours
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
   bool always_tied = false;  // the language head's last layer is always the table of tokens
@@ -94,7 +101,7 @@ struct Family {
   // The fields of generation_config.json; null: the family writes no such file.
   nlohmann::ordered_json (*generation)(const ExportedConfig& config) = nullptr;
 
-  std::string architecture(bool classifies) const;  // "BertForMaskedLM"
+  std::string architecture(ExportForm form) const;  // "BertForMaskedLM"
   // The name that a model with a head gives to a tensor of one of the groups.
   std::string stored_name(const WeightGroup& group, std::string_view canonical) const;
 };

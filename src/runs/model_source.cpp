@@ -58,8 +58,8 @@ bool describes_model(const Key& key, const Settings& settings) {
   }
   // A source without such a head leaves the head's keys at their defaults.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
-      key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
-      key.name == "matching.pooling") {
+      key.name.starts_with("matching.head") || key.name == "tagging.head_dropout" ||
+      key.name == "glue.pooling" || key.name == "matching.pooling") {
     return true;
   }
   if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
@@ -104,6 +104,7 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
 }
 
 Settings hugging_face_settings(Settings settings) {
+  settings.tagging.head_dropout = settings.glue.head_dropout;
   keep_training_length(settings.position, settings.data.length);
   return settings;
 }
@@ -123,6 +124,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
       source.classified = to_word(source.settings.glue.task);
       source.labels = glue_task_facts(source.settings.glue.task).labels;
     }
+    if (source.settings.task == TaskKind::tagging) source.labels = source.settings.tagging.classes;
     if (task_facts(source.settings.task).has_decoder) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
     } else {
@@ -135,6 +137,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 ModelSource open_hugging_face_source(const fs::path& from) {
   PretrainedModel model = read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
+  if (model.tags_words) model.settings.task = TaskKind::tagging;
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
           .weights = std::move(model.tensors),
@@ -164,7 +167,19 @@ struct TakenClasses {
   std::vector<std::int64_t> order;  // new order of the rows; empty: unchanged
 };
 
+// A tagger of the same tags keeps its head; data in another order reorder its rows.
+TakenClasses taken_tags(const ModelSource& source, const std::vector<std::string>& classes) {
+  TakenClasses taken{.same_task = source.settings.task == TaskKind::tagging &&
+                                  std::ranges::is_permutation(source.labels, classes)};
+  if (!taken.same_task) return taken;
+  for (const std::string& tag : classes) {
+    taken.order.push_back(std::ranges::find(source.labels, tag) - source.labels.begin());
+  }
+  return taken;
+}
+
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
+  if (settings.task == TaskKind::tagging) return taken_tags(source, settings.tagging.classes);
   if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
   const auto order = class_order(source.labels, glue_task_facts(settings.glue.task));
   // If the folder names neither its task nor its classes, the user's word decides.

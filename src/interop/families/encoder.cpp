@@ -122,9 +122,10 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
     return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
   }));
   table.push_back(written("problem_type", [](const ExportedConfig& c) {
-    return c.classes == 0   ? left_out()
-           : c.classes == 1 ? Json("regression")
-                            : Json("single_label_classification");
+    const bool tags = c.architecture.ends_with("ForTokenClassification");
+    return c.classes == 0 || tags ? left_out()
+           : c.classes == 1       ? Json("regression")
+                                  : Json("single_label_classification");
   }));
   return table;
 }
