@@ -132,14 +132,11 @@ bool TaggedReader::next(TaggedLines& result) {
 
 // A blank line or -DOCSTART- ends a sentence, and its successor begins with it.
 bool TaggedReader::next_columns(TaggedLines& result) {
-  const bool has_header = is_column_name(options_.tokens) || is_column_name(options_.tags);
   for (; !ended_; advance()) {
     const bool has_words = !result.sentence.words.empty();
     if (has_words && (blank_ > 0 || line_.starts_with(kDocument))) break;
     for (; blank_ > 0; --blank_) result.lines.push_back({});
-    const bool is_header = has_header && names_.empty() && !is_no_word();
-    if (is_header) read_header();
-    if (is_header || is_no_word()) {
+    if (is_no_word() || read_header()) {
       result.lines.push_back({.text = line_});
     } else {
       add_word(result);
@@ -163,9 +160,17 @@ std::vector<std::string> TaggedReader::columns() const {
   return columns;
 }
 
-void TaggedReader::read_header() {
+// Takes the names of the columns from the first line if columns are named. A file to predict may
+// lack them.
+bool TaggedReader::read_header() {
+  const bool named = is_column_name(options_.tokens) || is_column_name(options_.tags);
+  if (!named || width_ > 0 || !names_.empty()) return false;
   by_tabs_ = line_.find('\t') != std::string::npos;
   names_ = columns();
+  if (options_.labelled || std::ranges::count(names_, options_.tokens) > 0) return true;
+  names_.clear();
+  if (is_column_name(options_.tokens)) options_.tokens.clear();
+  return false;
 }
 
 std::size_t TaggedReader::column(const std::string& wanted, const char* key) const {

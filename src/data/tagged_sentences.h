@@ -91,7 +91,7 @@ class TaggedReader {
   TaggedFormat found_format() const;
   std::vector<std::string> columns() const;
   bool is_no_word() const;
-  void read_header();
+  bool read_header();
   void find_columns();
   std::size_t column(const std::string& wanted, const char* key) const;
   bool next_columns(TaggedLines& result);

@@ -278,6 +278,19 @@ TEST_CASE("a tagger of another scheme, data and source") {
   }
 }
 
+TEST_CASE("the configurations of taggers train") {
+  const TinyTags tiny;
+  for (const char* const name : {"base", "libreoffice-help"}) {
+    const Outcome outcome =
+        run({"train", fmt::format("{}/tagging/{}.yaml", CONFIGS, name), "--smoke", "--runs",
+             tiny.runs().string(), "--data.train", tiny.file("train.conll"), "--data.validation",
+             tiny.file("dev.conll"), "--tokenizer.file", tiny.file("vocab.txt"), "--model.layers",
+             "1", "--model.width", "16", "--model.heads", "2", "--model.feed_forward", "16"});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.code == 0);
+  }
+}
+
 TEST_CASE("a language model's folder is fine-tuned as a tagger") {
   const TinyTags tiny;
   const Outcome outcome = run({"train", tiny.file("tags.yaml"), "--run", "bert", "--model.from",

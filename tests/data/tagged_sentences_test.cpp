@@ -135,6 +135,10 @@ TEST_CASE("sentences to predict are told from CoNLL by their first line") {
     CHECK(columns[0].sentence.words == Words{"Press", "Ctrl"});
     CHECK(columns[0].sentence.tags.empty());
   }
+  const TaggedReader::Options named{.tokens = "word", .labelled = false};
+  CHECK(all_of(files.write("a.conll", "id\tword\n1\tCtrl\n"), named)[0].sentence.words ==
+        Words{"Ctrl"});
+  CHECK(all_of(files.write("a.conll", "Ctrl\tx\n"), named)[0].sentence.words == Words{"Ctrl"});
   CHECK(read("words.conll", "Press\nCtrl\n\n")[0].sentence.words == Words{"Press", "Ctrl"});
   CHECK(read("objects", "{\"words\": [\"Press\"]}\n")[0].sentence.words == Words{"Press"});
 }
