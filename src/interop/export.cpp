@@ -38,7 +38,8 @@ class Exporter {
       : model_(model),
         settings_(model.settings),
         family_(exported_family(settings_)),
-        classifies_(task_facts(settings_.task).exported == ExportForm::classifier) {
+        form_(task_facts(settings_.task).exported) {
+    if (form_ == ExportForm::tagger) settings_.glue.head_dropout = settings_.tagging.head_dropout;
     const bool separate = translates() && !settings_.translation.tie_embeddings;
     const std::int64_t source =
         weight(separate ? "encoder.embedding.tokens.weight" : kTokens).size(0);
@@ -53,13 +54,13 @@ class Exporter {
 
   ExportSummary write(const fs::path& folder) {
     const bool encodes = family_.kind == FamilyKind::encoder;
-    summary_.architecture = family_.architecture(classifies_);
+    summary_.architecture = family_.architecture(form_);
     add(family_.body);
     add_token_types();
     add_sinusoids();
-    if (classifies_) {
-      add(family_.pooler);
-      add(family_.classification_head);
+    if (form_ == ExportForm::classifier || form_ == ExportForm::tagger) {
+      if (form_ == ExportForm::classifier) add(family_.pooler);
+      add(form_ == ExportForm::tagger ? family_.tagging_head : family_.classification_head);
       classes_ = tensors_.back().value.size(0);
     } else {
       add(family_.language_head);
@@ -88,7 +89,7 @@ class Exporter {
   const ExportedModel& model_;
   Settings settings_;  // model.vocabulary is resolved
   const Family& family_;
-  bool classifies_;
+  ExportForm form_;
   TableRows rows_;
   std::vector<NamedTensor> tensors_;
   std::set<std::string> written_;  // names of our parameters

@@ -111,8 +111,7 @@ const Family& exported_family(const Settings& settings) {
 }
 
 std::string exported_architecture(const Settings& settings) {
-  const bool classifies = task_facts(settings.task).exported == ExportForm::classifier;
-  return exported_family(settings).architecture(classifies);
+  return exported_family(settings).architecture(task_facts(settings.task).exported);
 }
 
 }  // namespace roformer

@@ -62,8 +62,9 @@ const Family& family_named(std::string_view type) {
   return *family;
 }
 
-std::string Family::architecture(bool classifies) const {
-  const std::string_view ending = classifies                       ? "ForSequenceClassification"
+std::string Family::architecture(ExportForm form) const {
+  const std::string_view ending = form == ExportForm::classifier   ? "ForSequenceClassification"
+                                  : form == ExportForm::tagger     ? "ForTokenClassification"
                                   : !language_class.empty()        ? language_class
                                   : kind == FamilyKind::translator ? "MTModel"
                                   : kind == FamilyKind::causal     ? "ForCausalLM"
@@ -72,7 +73,8 @@ std::string Family::architecture(bool classifies) const {
 }
 
 std::string Family::stored_name(const WeightGroup& group, std::string_view canonical) const {
-  const bool head = &group == &language_head || &group == &classification_head;
+  const bool head =
+      &group == &language_head || &group == &classification_head || &group == &tagging_head;
   const bool plain = head || std::ranges::find(unprefixed, canonical) != unprefixed.end();
   return std::string(plain ? "" : prefix).append(canonical);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "config/task_facts.h"
 #include "interop/config_table.h"
 #include "interop/weight_map.h"
 
@@ -28,6 +29,11 @@ struct StoredSinusoids {
   std::vector<std::string_view> names = {};
   Size features = Size::none;
 };
+
+// The head of a tagger in BERT and most encoders: one linear layer.
+inline WeightGroup linear_tagging_head() {
+  return {{{"classifier", "classifier", {Size::any, Size::width}}}};
+}
 
 // Rows of token types: transformers' BERT always adds one of them.
 inline constexpr std::int64_t kBertTokenTypes = 2;
@@ -92,6 +98,7 @@ struct Family {
   std::string_view prefix;  // of the body's tensors in a model with a head: "bert."
   std::vector<std::string_view> unprefixed = {};  // tensors of the body that lack the prefix
   WeightGroup body, language_head = {}, pooler = {}, classification_head = {};
+  WeightGroup tagging_head = linear_tagging_head();
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers that older releases stored
   std::vector<std::string_view> inside = {};  // import must know every tensor with such a beginning
@@ -119,7 +126,7 @@ struct Family {
                            const std::filesystem::path& folder,
                            std::vector<std::string>& notes) = nullptr;
 
-  std::string architecture(bool classifies) const;  // "BertForMaskedLM"
+  std::string architecture(ExportForm form) const;  // "BertForMaskedLM"
   // The name that a model with a head gives to a tensor of one of the groups.
   std::string stored_name(const WeightGroup& group, std::string_view canonical) const;
 };

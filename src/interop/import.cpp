@@ -162,14 +162,20 @@ class FolderReader {
       language = transforms && (decodes || !classifier);
       classifies = transforms && !language;
     }
+    // Only the architecture tells a tagger from a classifier of whole texts.
+    result_.tags_words = !config_.architectures.empty() && built_as("ForTokenClassification") &&
+                         has_any(family_.tagging_head);
+    if (result_.tags_words) return read_classes_of(family_.tagging_head);
     if (language) take(family_.language_head);
     if (has_any(family_.pooler)) take(family_.pooler);
-    if (classifies && built_as("ForSequenceClassification")) read_classifier();
+    if (classifies && built_as("ForSequenceClassification")) {
+      read_classes_of(family_.classification_head);
+    }
   }
 
-  void read_classifier() {
-    take(family_.classification_head);
-    const std::string last = expand(family_.classification_head).back().ours;  // the head's bias
+  void read_classes_of(const WeightGroup& head) {
+    take(head);
+    const std::string last = expand(head).back().ours;  // the head's bias
     const std::string name = last.substr(0, last.rfind('.'));
     const at::Tensor &weight = result_.tensors.at(name + ".weight"),
                      &bias = result_.tensors.at(name + ".bias");

@@ -34,7 +34,8 @@ struct PretrainedModel {
   std::vector<std::string> notes;               // what was left out or differs, one sentence each
   std::vector<std::string> labels;              // names of the classes if the folder gives them
   TargetKind target_kind = TargetKind::single;  // of the classes
-  std::string task;  // the fine-tuning task if the folder names it ("mrpc")
+  std::string task;         // the fine-tuning task if the folder names it ("mrpc")
+  bool tags_words = false;  // the classes are tags of words (ForTokenClassification)
 
   bool has_language_head() const { return tensors.contains("head.decoder.bias"); }
   bool has_classification_head() const { return classes() > 0; }

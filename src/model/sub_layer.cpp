@@ -1,5 +1,6 @@
 #include "model/sub_layer.h"
 
+#include <numeric>
 #include <vector>
 
 #include "attention/self_attention.h"

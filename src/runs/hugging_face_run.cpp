@@ -13,6 +13,7 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
+#include "data/tag_scheme.h"
 #include "interop/export.h"
 #include "interop/import.h"
 #include "runs/new_run.h"
@@ -43,10 +44,36 @@ void append_keys(const Settings& settings, bool with_glue, std::vector<Override>
   }
 }
 
+// The settings for a tagger: its tags are the folder's labels in their order.
+Settings tagger_settings(PretrainedModel& model, const std::vector<Override>& overrides) {
+  std::vector<Override> keys = {{"task", "tagging"}};
+  append_keys(model.settings, /*with_glue=*/false, keys);
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  Settings settings = default_settings(keys);
+  if (!is_set(overrides, "tagging.head_dropout")) {
+    settings.tagging.head_dropout = model.settings.glue.head_dropout;
+  }
+  std::vector<std::string> tags = model.labels;
+  if (std::ssize(tags) != model.classes()) {
+    tags.clear();
+    for (std::int64_t i = 0; i < model.classes(); ++i) tags.push_back(fmt::format("LABEL_{}", i));
+    model.notes.push_back("it does not name its tags: they are LABEL_0, LABEL_1, ...");
+  }
+  settings.tagging.classes = std::move(tags);
+  try {
+    scheme_of(settings.tagging.classes, settings.tagging.scheme, "id2label");
+  } catch (const Error&) {
+    settings.tagging.scheme = TagScheme::plain;
+    model.notes.push_back("its tags fit neither BIO nor BIOES and are taken as plain tags");
+  }
+  return settings;
+}
+
 // The settings for an encoder. A classifier of a GLUE task, by the folder's word or the user's,
 // becomes a run of that task, another classifier a run of task classification.
-Settings encoder_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
+Settings encoder_settings(PretrainedModel& model, const std::vector<Override>& overrides,
                           const fs::path& folder) {
+  if (model.tags_words) return tagger_settings(model, overrides);
   const bool classifier = model.has_classification_head();
   if (!classifier && is_set(overrides, "glue.task")) {
     throw_usage("--glue.task", "is of a classifier, and " + folder.string() + " has no head of one",
@@ -141,6 +168,9 @@ Settings with_overrides(const PretrainedModel& model, const std::vector<Override
 // Turns an encoder into a classifier or into a masked language model, with the folder's head or
 // with a new one. Returns a description of the head.
 std::string fit_head(const fs::path& folder, Settings& settings, PretrainedModel& model) {
+  if (settings.task == TaskKind::tagging) {
+    return fmt::format("a head for {} tags", settings.tagging.classes.size());
+  }
   if (model.has_classification_head()) {
     fit_classes(folder, settings, model);
     return settings.task == TaskKind::glue
@@ -184,6 +214,9 @@ ExportSummary export_text_model(const Settings& settings,
     const Targets targets = targets_of(settings);
     model.labels = targets.names;
     model.target_kind = targets.kind;
+  }
+  if (task_facts(settings.task).exported == ExportForm::tagger) {
+    model.labels = settings.tagging.classes;
   }
   return write_hugging_face_folder(model, folder);
 }

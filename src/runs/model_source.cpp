@@ -57,6 +57,7 @@ bool describes_model(const Key& key, const Settings& settings) {
     return task_facts(settings.task).has_decoder;
   }
   // A source without such a head leaves the head's keys at their defaults.
+  if (key.name == "tagging.head_dropout") return true;
   for (const std::string_view section : {"glue.", "classification.", "matching."}) {
     if (!key.name.starts_with(section)) continue;
     const std::string_view rest = std::string_view(key.name).substr(section.size());
@@ -112,6 +113,7 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
 }
 
 Settings hugging_face_settings(Settings settings) {
+  settings.tagging.head_dropout = settings.glue.head_dropout;
   keep_training_length(settings.position, settings.data.length);
   return settings;
 }
@@ -133,6 +135,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
         source.classified = to_word(source.settings.glue.task);
       }
     }
+    if (source.settings.task == TaskKind::tagging) source.labels = source.settings.tagging.classes;
     if (task_facts(source.settings.task).has_decoder) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
     } else {
@@ -145,6 +148,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 ModelSource open_hugging_face_source(const fs::path& from) {
   PretrainedModel model = read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
+  if (model.tags_words) model.settings.task = TaskKind::tagging;
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
           .weights = std::move(model.tensors),
@@ -174,7 +178,19 @@ struct TakenClasses {
   std::vector<std::int64_t> order;  // new order of the rows; empty: unchanged
 };
 
+// A tagger of the same tags keeps its head; data in another order reorder its rows.
+TakenClasses taken_tags(const ModelSource& source, const std::vector<std::string>& classes) {
+  TakenClasses taken{.same_task = source.settings.task == TaskKind::tagging &&
+                                  std::ranges::is_permutation(source.labels, classes)};
+  if (!taken.same_task) return taken;
+  for (const std::string& tag : classes) {
+    taken.order.push_back(std::ranges::find(source.labels, tag) - source.labels.begin());
+  }
+  return taken;
+}
+
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
+  if (settings.task == TaskKind::tagging) return taken_tags(source, settings.tagging.classes);
   if (task_facts(settings.task).exported != ExportForm::classifier) {
     return {.same_task = source.settings.task == settings.task};
   }

@@ -44,7 +44,7 @@ struct TaskDefinition {
 
   // Fills in the settings that the data decide, such as the names of the classes, for a training
   // whose settings leave them open. Null: there are none.
-  Settings (*complete)(Settings settings) = nullptr;
+  Settings (*complete)(const Settings& settings) = nullptr;
 
   // Opens the data of settings.task for a training and builds its freshly initialised model. Throws
   // Error if data are missing, damaged or do not fit the settings.

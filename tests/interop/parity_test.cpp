@@ -1,5 +1,7 @@
 // Models read from Hugging Face folders compute what transformers computes from the same folders:
 // logits, losses and the gradients of one step (expected.safetensors, by make_fixtures.py).
+#include <utility>
+
 #include "catch.h"
 #include "interop/fixtures.h"
 #include "model/heads.h"
@@ -93,6 +95,36 @@ TEST_CASE("classifiers give transformers' logits, loss and gradients") {
   check_gradients(expected, parameters, model, model.family->body);
   check_gradients(expected, parameters, model, model.family->classification_head);
   check_gradients(expected, parameters, model, model.family->pooler);
+}
+
+TEST_CASE("taggers give transformers' logits of every token, and its loss") {
+  const auto [name, head_kind] =
+      GENERATE(std::pair("bert_tagging", ClassifierHead::linear),
+               std::pair("roformer_tagging", ClassifierHead::linear),
+               std::pair("modernbert_tagging", ClassifierHead::modernbert));
+  CAPTURE(name);
+  const Expected expected(name);
+  const PretrainedModel model = read_hugging_face_folder(model_folder(name));
+  CHECK(model.tags_words);
+  CHECK(!model.has_language_head());
+  CHECK(model.labels == std::vector<std::string>{"O", "B-KEY", "B-MENU", "I-KEY", "I-MENU"});
+  REQUIRE(model.classes() == 5);
+  ParameterStore parameters(1);
+  const TransformerStack encoder(encoder_of(model.settings), parameters);
+  const ClassificationHead head({.kind = head_kind, .outputs = model.classes(), .dropout = 0.1},
+                                encoder, parameters);
+  fill_parameters(parameters, model.tensors);
+  parameters.flatten();
+  const bool typed = model.settings.model.token_types > 0;
+  const at::Tensor states =
+      encoder.forward({.ids = expected["ids"],
+                       .token_types = typed ? expected["types"] : at::Tensor(),
+                       .layout = expected.layout()});
+  const at::Tensor logits = head.forward(states, /*training=*/false, 0);
+  CHECK(largest_difference(logits, expected["logits"]) < kTolerance);
+  const at::Tensor loss = at::cross_entropy_loss(
+      logits.index_select(0, expected["places"]), expected["labels"]);
+  CHECK(largest_difference(loss, expected["loss"]) < kTolerance);
 }
 
 TEST_CASE("an encoder alone gives transformers' states") {

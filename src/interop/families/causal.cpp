@@ -86,7 +86,7 @@ void refuse_other_models(const Family& family, const JsonFields& fields) {
     fields.refuse(
         "architectures",
         fmt::format("{}, not {}: of these models only language models are read",
-                    family.architecture(/*classifies=*/false),
+                    family.architecture(ExportForm::language_model),
                     printable(first.is_string() ? first.get<std::string>() : first.dump())));
   }
   if (fields.find("quantization_config") != nullptr) {

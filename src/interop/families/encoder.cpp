@@ -122,7 +122,8 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
     return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
   }));
   table.push_back(written("problem_type", [](const ExportedConfig& c) {
-    if (c.classes == 0) return left_out();
+    const bool tags = c.architecture.ends_with("ForTokenClassification");
+    if (c.classes == 0 || tags) return left_out();
     if (c.target_kind == TargetKind::multi) return Json("multi_label_classification");
     return Json(c.classes == 1 ? "regression" : "single_label_classification");
   }));

@@ -425,6 +425,10 @@ Family modernbert_family() {
                                // The head's last layer has a bias in every model.
                                {"classifier.weight", "classifier.weight", {any, width}},
                                {"classifier.bias", "classifier.bias", {any}}}},
+      .tagging_head = {{{"head.dense", "head.dense", {width, width}},
+                        {"head.norm", "head.norm", {width}},
+                        {"classifier.weight", "classifier.weight", {any, width}},
+                        {"classifier.bias", "classifier.bias", {any}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .rotates_halves = true,
       .one_head = true,

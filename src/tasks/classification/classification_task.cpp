@@ -246,11 +246,12 @@ nlohmann::json file_data_record(const Settings& settings) {
   return record;
 }
 
-Settings with_classes(Settings settings) {
+Settings with_classes(const Settings& settings) {
+  Settings complete = settings;
   if (settings.classification.classes.empty()) {
-    settings.classification.classes = find_classes(settings.data, settings.classification);
+    complete.classification.classes = find_classes(settings.data, settings.classification);
   }
-  return settings;
+  return complete;
 }
 
 // Reads all files. The tokenizer is the run's own if the run continues, else the one that the
