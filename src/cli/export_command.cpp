@@ -39,7 +39,7 @@ void add_export_command(CLI::App& program) {
                          "embedding ModernBERT),\nwith learned positions BERT, with nezha NEZHA, translators with "
                          "sinusoidal positions MarianMT, causal models\nof their blocks Llama, "
                          "Qwen 2, Qwen 3 or GPT-NeoX; what these cannot express is refused in\n"
-                         "words.\n");
+                         "words. A run with task embedding becomes a folder of sentence-transformers.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

@@ -60,6 +60,7 @@ void add_import_command(CLI::App& program) {
                          "Reads BERT, RoFormer, ModernBERT and NEZHA: config.json, model.safetensors "
                          "(or shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
                          "with source.spm,\ntarget.spm and vocab.json, for `roformer translate`; "
+                         "folders of sentence-transformers, for `roformer embed`; "
                          "and Llama, Qwen 2, Qwen 3 and\nGPT-NeoX for `roformer generate`, whose "
                          "texts are ids where there is neither\nSentencePiece's tokenizer.model "
                          "nor a byte-level tokenizer.json.\n");

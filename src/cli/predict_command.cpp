@@ -63,6 +63,7 @@ void add_predict_command(CLI::App& program) {
       "blank lines at the end are ignored.\n"
       "Of a matcher: triplets (A, B, C) or pairs, JSON lines or TSV, by the file's\n"
       "ending (.jsonl), its first line or --format.\n"
+      "Of an embedder: pairs with a tab between or JSON lines, answered by their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();

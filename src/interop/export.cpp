@@ -18,6 +18,7 @@
 #include "config/schemes/sinusoidal.h"
 #include "config/task_facts.h"
 #include "interop/causal_tokenizer.h"
+#include "interop/embedder_folder.h"
 #include "interop/encoder_tokenizer.h"
 #include "interop/expressible.h"
 #include "interop/folder.h"
@@ -38,7 +39,8 @@ class Exporter {
       : model_(model),
         settings_(model.settings),
         family_(exported_family(settings_)),
-        classifies_(task_facts(settings_.task).exported == ExportForm::classifier) {
+        classifies_(task_facts(settings_.task).exported == ExportForm::classifier),
+        embeds_(task_facts(settings_.task).exported == ExportForm::embedder) {
     const bool separate = translates() && !settings_.translation.tie_embeddings;
     const std::int64_t source =
         weight(separate ? "encoder.embedding.tokens.weight" : kTokens).size(0);
@@ -53,7 +55,7 @@ class Exporter {
 
   ExportSummary write(const fs::path& folder) {
     const bool encodes = family_.kind == FamilyKind::encoder;
-    summary_.architecture = family_.architecture(classifies_);
+    summary_.architecture = exported_architecture(settings_);
     add(family_.body);
     add_token_types();
     add_sinusoids();
@@ -61,7 +63,7 @@ class Exporter {
       add(family_.pooler);
       add(family_.classification_head);
       classes_ = tensors_.back().value.size(0);
-    } else {
+    } else if (!embeds_) {
       add(family_.language_head);
     }
     if (translates()) add_output_bias();
@@ -77,6 +79,7 @@ class Exporter {
     if (family_.generation != nullptr) {
       write_json(output.path() / "generation_config.json", family_.generation(config));
     }
+    if (embeds_) write_embedder_modules(settings_, output.path());
     Manifest::of(output.path()).write();
     output.commit();
     if (!encodes) note_differences();
@@ -88,11 +91,17 @@ class Exporter {
   Settings settings_;  // model.vocabulary is resolved
   const Family& family_;
   bool classifies_;
+  bool embeds_;
   TableRows rows_;
   std::vector<NamedTensor> tensors_;
   std::set<std::string> written_;  // names of our parameters
   std::int64_t classes_ = 0;
   ExportSummary summary_;
+
+  // A model without a head has no prefix before the names of its body.
+  std::string stored_name(const WeightGroup& group, std::string_view canonical) const {
+    return embeds_ ? std::string(canonical) : family_.stored_name(group, canonical);
+  }
 
   bool translates() const { return family_.kind == FamilyKind::translator; }
 
@@ -152,7 +161,7 @@ class Exporter {
       std::int64_t row = 0;
       for (const FolderWeight::Part& part : names.parts) {
         const std::int64_t rows = part.shape[0] < 0 ? value.size(0) : part.shape[0];
-        tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+        tensors_.push_back({.name = stored_name(group, part.theirs),
                             .value = padded(names, value.narrow(0, row, rows))});
         row += rows;
       }
@@ -196,7 +205,7 @@ class Exporter {
                                          [](const WeightRow& row) { return row.shape.rows; });
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
     tensors_.push_back(
-        {.name = family_.stored_name(family_.body, types->theirs),
+        {.name = stored_name(family_.body, types->theirs),
          .value = at::zeros({kBertTokenTypes, weight(kTokens).size(1)}, at::kFloat)});
     summary_.notes.push_back("the model has no token types: their table is all zeros");
   }
@@ -205,7 +214,7 @@ class Exporter {
     if (family_.kind != FamilyKind::encoder) return;  // transformers computes a translator's
     for (const std::string_view name : family_.sinusoids.names) {
       tensors_.push_back(
-          {.name = family_.stored_name(family_.body, name),
+          {.name = stored_name(family_.body, name),
            .value = sines_and_cosines(positions(), settings_.model.features_of_head())});
     }
   }

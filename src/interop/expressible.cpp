@@ -102,8 +102,10 @@ const Family& exported_family(const Settings& settings) {
 }
 
 std::string exported_architecture(const Settings& settings) {
-  const bool classifies = task_facts(settings.task).exported == ExportForm::classifier;
-  return exported_family(settings).architecture(classifies);
+  const ExportForm form = task_facts(settings.task).exported;
+  const Family& family = exported_family(settings);
+  if (form == ExportForm::embedder) return std::string(family.classes) + "Model";
+  return family.architecture(form == ExportForm::classifier);
 }
 
 }  // namespace roformer

@@ -59,7 +59,8 @@ bool describes_model(const Key& key, const Settings& settings) {
   // A source without such a head leaves the head's keys at their defaults.
   if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
       key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
-      key.name == "matching.pooling") {
+      key.name == "matching.pooling" || key.name == "embedding.pooling" ||
+      key.name == "embedding.normalize") {
     return true;
   }
   if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
