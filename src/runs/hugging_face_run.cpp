@@ -77,7 +77,12 @@ void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder
 // The settings for an encoder with the pooling of sentence-transformers.
 Settings embedder_settings(const PretrainedModel& model, const std::vector<Override>& overrides) {
   std::vector<Override> keys = {{"task", to_word(TaskKind::embedding)}};
-  append_keys(model.settings, /*with_glue=*/false, keys);
+  for (const std::string& name : diff(Settings{}, model.settings)) {
+    const Key& key = *find_key(name);
+    if (key.applies_to(TaskKind::embedding) && name != "task") {
+      keys.push_back({name, key.get(model.settings)});
+    }
+  }
   keys.insert(keys.end(), overrides.begin(), overrides.end());
   return default_settings(keys);
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "config/load.h"
+#include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/text_pairs.h"
@@ -116,9 +117,10 @@ OpenedEmbedder of_hugging_face(const fs::path& folder, const EmbedderOptions& op
   const ModelSource source = open_model_source(folder);
   std::vector<Override> keys = {{"task", to_word(TaskKind::embedding)},
                                 {"data.length", std::to_string(source.settings.data.length)}};
-  for (std::vector<Override> more : {model_source_keys(folder), options.opening.overrides}) {
-    keys.insert(keys.end(), more.begin(), more.end());
+  for (Override& key : model_source_keys(folder)) {
+    if (find_key(key.key)->applies_to(TaskKind::embedding)) keys.push_back(std::move(key));
   }
+  keys.insert(keys.end(), options.opening.overrides.begin(), options.opening.overrides.end());
   Settings settings = default_settings(keys);
   prepare_threads(settings.threads);
   const ComputePlan plan = plan_for_use(settings, options.opening.overrides);
