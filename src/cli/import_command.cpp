@@ -60,10 +60,9 @@ void add_import_command(CLI::App& program) {
       "Reads BERT, RoFormer, ModernBERT, NEZHA, DeBERTa-v2 and T5's encoder: config.json,\n"
       "model.safetensors (or shards), vocab.txt or tokenizer.json; translators for `roformer\n"
       "translate`: MarianMT (Opus-MT) with source.spm, target.spm and vocab.json, T5 with\n"
-      "spiece.model; "
-      "and Llama, Mistral, Qwen 2,\nQwen 3, GPT-NeoX, GPT-2, BLOOM and MPT for "
-      "`roformer generate`, whose texts are\nids where there is neither "
-      "SentencePiece's tokenizer.model nor a byte-level\ntokenizer.json.\n");
+      "spiece.model; folders of sentence-transformers for `roformer embed`; and Llama,\n"
+      "Mistral, Qwen 2, Qwen 3, GPT-NeoX, GPT-2, BLOOM and MPT for `roformer generate`,\n"
+      "whose texts are ids where there is no tokenizer that can be read.\n");
   command->add_option("folder", options->folder, "folder with config.json")->required();
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote");
   accept_settings(*command, options->overrides, import_flags());

@@ -71,6 +71,7 @@ void add_predict_command(CLI::App& program) {
       "ending (.jsonl), its first line or --format.\n"
       "Of a tagger: CoNLL columns or JSON lines with \"tokens\", which come back with tags\n"
       "and probabilities added, or a sentence a line, whose words blanks separate.\n"
+      "Of an embedder: pairs with a tab between or JSON lines, answered by their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();

@@ -18,6 +18,7 @@
 #include "config/schemes/sinusoidal.h"
 #include "config/task_facts.h"
 #include "interop/causal_tokenizer.h"
+#include "interop/embedder_folder.h"
 #include "interop/encoder_tokenizer.h"
 #include "interop/expressible.h"
 #include "interop/folder.h"
@@ -62,7 +63,7 @@ class Exporter {
       if (form_ == ExportForm::classifier) add(family_.pooler);
       add(form_ == ExportForm::tagger ? family_.tagging_head : family_.classification_head);
       classes_ = tensors_.back().value.size(0);
-    } else {
+    } else if (form_ != ExportForm::embedder) {
       add(family_.language_head);
     }
     add(family_.repeated);
@@ -79,6 +80,7 @@ class Exporter {
     if (family_.generation != nullptr) {
       write_json(output.path() / "generation_config.json", family_.generation(config));
     }
+    if (form_ == ExportForm::embedder) write_embedder_modules(settings_, output.path());
     Manifest::of(output.path()).write();
     output.commit();
     if (!encodes) note_differences();
@@ -95,6 +97,12 @@ class Exporter {
   std::set<std::string> written_;  // names of our parameters
   std::int64_t classes_ = 0;
   ExportSummary summary_;
+
+  // A model without a head has no prefix before the names of its body.
+  std::string stored_name(const WeightGroup& group, std::string_view canonical) const {
+    return form_ == ExportForm::embedder ? std::string(canonical)
+                                         : family_.stored_name(group, canonical);
+  }
 
   bool translates() const { return family_.kind == FamilyKind::translator; }
 
@@ -157,7 +165,7 @@ class Exporter {
       std::int64_t row = 0;
       for (const FolderWeight::Part& part : names.parts) {
         const std::int64_t rows = part.shape[0] < 0 ? value.size(0) : part.shape[0];
-        tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+        tensors_.push_back({.name = stored_name(group, part.theirs),
                             .value = padded(names, value.narrow(0, row, rows))});
         row += rows;
       }
@@ -207,7 +215,7 @@ class Exporter {
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
     if (family_.may_lack_token_types) return;
     tensors_.push_back(
-        {.name = family_.stored_name(family_.body, types->theirs),
+        {.name = stored_name(family_.body, types->theirs),
          .value = at::zeros({kBertTokenTypes, weight(kTokens).size(1)}, at::kFloat)});
     summary_.notes.push_back("the model has no token types: their table is all zeros");
   }
@@ -216,7 +224,7 @@ class Exporter {
     if (family_.kind != FamilyKind::encoder) return;  // transformers computes a translator's
     for (const std::string_view name : family_.sinusoids.names) {
       tensors_.push_back(
-          {.name = family_.stored_name(family_.body, name),
+          {.name = stored_name(family_.body, name),
            .value = sines_and_cosines(positions(), settings_.model.features_of_head())});
     }
   }

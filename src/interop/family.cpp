@@ -65,6 +65,7 @@ const Family& family_named(std::string_view type) {
 std::string Family::architecture(ExportForm form) const {
   const std::string_view ending = form == ExportForm::classifier   ? "ForSequenceClassification"
                                   : form == ExportForm::tagger     ? "ForTokenClassification"
+                                  : form == ExportForm::embedder   ? "Model"
                                   : !language_class.empty()        ? language_class
                                   : kind == FamilyKind::translator ? "MTModel"
                                   : kind == FamilyKind::causal     ? "ForCausalLM"

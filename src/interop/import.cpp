@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "config/schemes/rope.h"
 #include "interop/causal_tokenizer.h"
+#include "interop/embedder_folder.h"
 #include "interop/encoder_tokenizer.h"
 #include "interop/folder.h"
 #include "interop/row_orders.h"
@@ -33,8 +34,10 @@ FolderConfig read_folder_config(const fs::path& folder) {
   const Family* const family = family_of_folder(folder);
   const bool searches = family != nullptr && family->generation != nullptr && is_there(generation);
   const std::string search = searches ? read_file(generation, kLargestDescription) : "";
-  return parse_folder_config({.text = text, .file = config.string()},
-                             {.text = search, .file = generation.string()});
+  FolderConfig result = parse_folder_config({.text = text, .file = config.string()},
+                                            {.text = search, .file = generation.string()});
+  if (is_embedder_folder(folder)) read_embedder_modules(folder, result.settings, result.notes);
+  return result;
 }
 
 class FolderReader {

@@ -89,8 +89,8 @@ class SelfAttention : public SubLayer {
                          {.out = model.width,
                           .in = heads_ * head_width_,
                           .initialization = model.initialization,
-                           .bias = model.bias || model.attention_output_bias,
-                           .matrices = {model.width}});
+                          .bias = model.bias || model.attention_output_bias,
+                          .matrices = {model.width}});
     if (in.layer > 0 || model.first_norm) {
       norm_ = add_norm(in.parameters, "attention.norm", model.width, model);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/printable.h"
@@ -14,12 +15,14 @@
 #include "config/words.h"
 #include "data/glue.h"
 #include "data/tag_scheme.h"
+#include "interop/embedder_folder.h"
 #include "interop/export.h"
 #include "interop/import.h"
 #include "runs/new_run.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
 #include "tasks/classification/targets.h"
+#include "tasks/embedding/embedder.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/translation/translator.h"
@@ -67,6 +70,19 @@ Settings tagger_settings(PretrainedModel& model, const std::vector<Override>& ov
     model.notes.push_back("its tags fit neither BIO nor BIOES and are taken as plain tags");
   }
   return settings;
+}
+
+// The settings for an encoder with the pooling of sentence-transformers.
+Settings embedder_settings(const PretrainedModel& model, const std::vector<Override>& overrides) {
+  std::vector<Override> keys = {{"task", to_word(TaskKind::embedding)}};
+  for (const std::string& name : diff(Settings{}, model.settings)) {
+    const Key& key = *find_key(name);
+    if (key.applies_to(TaskKind::embedding) && name != "task") {
+      keys.push_back({name, key.get(model.settings)});
+    }
+  }
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  return default_settings(keys);
 }
 
 // The settings for an encoder. A classifier of a GLUE task, by the folder's word or the user's,
@@ -157,6 +173,17 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
+// Leaves the encoder alone.
+void fit_embedder(const Settings& settings, PretrainedModel& model) {
+  std::set<std::string> known;
+  const ParametersOnly listed([&](const ParameterSpec& spec) { known.insert(spec.name); });
+  const Embedder embedder(settings, model.tokenizer->vocabulary_size(), ComputePlan());
+  if (std::erase_if(model.tensors,
+                    [&](const auto& entry) { return !known.contains(entry.first); }) > 0) {
+    model.notes.push_back("its pooler or head is left out: no vector passes through it");
+  }
+}
+
 // The folder's settings as keys, followed by the user's, so that one check sees both.
 Settings with_overrides(const PretrainedModel& model, const std::vector<Override>& overrides) {
   std::vector<Override> keys = {{"task", to_word(model.settings.task)}};
@@ -227,11 +254,18 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
                        ExistingRun existing) {
   PretrainedModel model = read_hugging_face_folder(folder);
   const bool encodes = model.family->kind == FamilyKind::encoder;
-  Settings settings =
-      encodes ? encoder_settings(model, overrides, folder) : with_overrides(model, overrides);
+  const bool embeds = encodes && is_embedder_folder(folder);
+  Settings settings = embeds    ? embedder_settings(model, overrides)
+                      : encodes ? encoder_settings(model, overrides, folder)
+                                : with_overrides(model, overrides);
   ImportedRun result;
   switch (model.family->kind) {
     case FamilyKind::encoder:
+      if (embeds) {
+        fit_embedder(settings, model);
+        result.model = fmt::format("{} as an embedder of texts", model.family->title);
+        break;
+      }
       result.model =
           fmt::format("{} with {}", model.family->title, fit_head(folder, settings, model));
       break;

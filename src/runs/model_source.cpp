@@ -57,8 +57,8 @@ bool describes_model(const Key& key, const Settings& settings) {
     return task_facts(settings.task).has_decoder;
   }
   // A source without such a head leaves the head's keys at their defaults.
-  if (key.name == "tagging.head_dropout") return true;
-  for (const std::string_view section : {"glue.", "classification.", "matching."}) {
+  if (key.name == "tagging.head_dropout" || key.name == "embedding.normalize") return true;
+  for (const std::string_view section : {"glue.", "classification.", "matching.", "embedding."}) {
     if (!key.name.starts_with(section)) continue;
     const std::string_view rest = std::string_view(key.name).substr(section.size());
     return rest.starts_with("head") || rest == "pooling";
