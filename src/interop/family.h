@@ -1,6 +1,6 @@
 // Everything that this program knows about one family of Hugging Face models, as one value in
 // families/NAME.cpp. A new family is such a file, its line in families/list.h and family.cpp and,
-// where models are exported as it, its condition in expressible.cpp.
+// where models are exported as it, its place in expressible.cpp.
 #pragma once
 
 #include <functional>
@@ -54,7 +54,7 @@ struct FolderConfig {
   std::vector<std::string> architectures;  // "BertForMaskedLM"; may be empty
   // from id2label, in the order of their numbers; empty if there are none
   std::vector<std::string> labels;
-  std::string task;                        // finetuning_task; empty if there is none
+  std::string task;  // finetuning_task; empty if there is none
   // For a translator only.
   bool has_generation = false;  // the folder has generation_config.json
   TableRows rows;
@@ -82,10 +82,11 @@ struct Family {
   StoredSinusoids sinusoids = {};
   std::vector<std::string_view> ignored_endings = {};  // buffers that older releases stored
   std::vector<std::string_view> inside = {};  // import must know every tensor with such a beginning
-  bool rotates_halves = false;  // q and k rotate by halves, not by neighbours
+  bool rotates_halves = false;                // q and k rotate by halves, not by neighbours
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
-  bool always_tied = false;  // the language head's last layer is always the table of tokens
+  // The table of positions begins with rows for padding: position 0 is row pad_token_id + 1.
+  bool pads_positions = false;
 
   // For exports: reports what the family cannot express.
   void (*expect)(const Settings& settings, Wishes& wishes) = nullptr;
@@ -103,6 +104,7 @@ struct Family {
 std::span<const Family> all_families();
 const Family& family_named(std::string_view type);  // the family must exist
 const Family* find_family(std::string_view type);
+std::string known_family_types();  // "bert, roformer or nezha"
 
 struct ConfigText {
   std::string_view text;

@@ -35,9 +35,32 @@ void check_refused(const PretrainedModel& model, const Settings& settings,
 
 }  // namespace
 
+namespace {
+
+bool has_table(const PretrainedModel& model) {
+  const std::string& scheme = model.settings.position.scheme;
+  return scheme == "learned" || scheme == "shaw";
+}
+
+// A tensor that the class does not compute with.
+bool is_idle(const PretrainedModel& model, const std::string& name) {
+  for (const WeightGroup* group : {&model.family->body, &model.family->language_head}) {
+    for (const FolderWeight& weight : expand_idle(*group, model.settings, {})) {
+      if (model.family->stored_name(*group, weight.parts[0].theirs) == name) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 TEST_CASE("an export holds the tensors of the folder that was read") {
-  const std::string name = GENERATE("bert", "roformer", "nezha", "bert_classification",
-                                    "roformer_classification", "nezha_classification");
+  const std::string name =
+      GENERATE("bert", "roformer", "nezha", "bert_classification", "roformer_classification",
+               "nezha_classification", "roberta", "roberta_classification",
+               "xlm_roberta_classification", "camembert_untied", "distilbert",
+               "distilbert_classification", "electra", "electra_classification", "bert_untied",
+               "roformer_untied", "bert_relative_key", "bert_relative_key_classification");
   CAPTURE(name);
   PretrainedModel model = read_hugging_face_folder(model_folder(name));
   Settings settings = model.settings;
@@ -51,9 +74,9 @@ TEST_CASE("an export holds the tensors of the folder that was read") {
   CHECK(summary.architecture == theirs["architectures"][0]);
   for (const auto& [key, value] : theirs.items()) {
     // Not about the model, or longer here: rotary positions have no table that would end.
-    if (!ours.contains(key) || (key == "max_position_embeddings" && name[0] != 'b')) continue;
+    if (!ours.contains(key) || (key == "max_position_embeddings" && !has_table(model))) continue;
     CAPTURE(key);
-    if (key != "classifier_dropout") CHECK(ours[key] == value);
+    if (key != "classifier_dropout" && !value.is_null()) CHECK(ours[key] == value);
   }
   const Safetensors wanted(model_folder(name)), written(out);
   CHECK(written.names() == wanted.names());
@@ -62,7 +85,13 @@ TEST_CASE("an export holds the tensors of the folder that was read") {
     CAPTURE(tensor);
     at::Tensor value = written.tensor(tensor);
     if (tensor.ends_with("embed_positions.weight")) value = value.narrow(0, 0, 16);
-    CHECK(largest_difference(value, wanted.tensor(tensor)) < 1e-6);
+    if (is_idle(model, tensor)) continue;
+    at::Tensor theirs = wanted.tensor(tensor);
+    if (model.family->pads_positions && tensor.ends_with("position_embeddings.weight")) {
+      CHECK(value.narrow(0, 0, 2).abs().max().item<double>() == 0);
+      value = value.narrow(0, 2, 16), theirs = theirs.narrow(0, 2, 16);
+    }
+    CHECK(largest_difference(value, theirs) < 1e-6);
   }
   CHECK(read_file(out / "vocab.txt") == read_file(model_folder(name) / "vocab.txt"));
   const PretrainedModel again = read_hugging_face_folder(out);
@@ -152,7 +181,9 @@ TEST_CASE("what transformers cannot express is refused, all at once") {
   change([](Settings& s) { s.attention.kernel = AttentionKernel::elu; }, "attention is a softmax");
   change([](Settings& s) { s.attention.window = 64; }, "no layer has a window");
   change([](Settings& s) { s.attention.log_n = LogNScaling::encoder; }, "with the length");
-  change([](Settings& s) { s.position.scheme = "learned"; }, "no projection after its embedding");
+  change(
+      [](Settings& s) { s.position.scheme = "learned", s.model.activation = ActivationKind::relu; },
+      "no projection after its embedding");
   change(
       [](Settings& s) {
         s.task = TaskKind::glue;

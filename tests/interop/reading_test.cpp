@@ -207,7 +207,8 @@ TEST_CASE("what is no part of the model is named") {
 }
 
 TEST_CASE("a config.json of something else is refused") {
-  check_config_refused("model_type", "deberta-v2", "is \"deberta-v2\", wanted bert, roformer");
+  check_config_refused("model_type", "megatron-bert",
+                       "is \"megatron-bert\", wanted bert, roformer");
   check_config_refused("num_attention_heads", nullptr, "is left at its default, wanted a divisor");
   check_config_refused("model_type", 3, "\"model_type\" is 3, wanted a text");
   check_config_refused("is_decoder", true, "only encoders");
@@ -266,7 +267,7 @@ TEST_CASE("weights that do not fit are refused") {
       [&](auto& t) {
         t["cls.predictions.decoder.weight"] = at::ones({40, 12});
       },
-      "always shares the table of tokens");
+      "must have \"tie_word_embeddings\": false");
   refused(
       [&](auto& t) {
         t["roformer.encoder.embed_positions.weight"] = at::ones({16, 8});
@@ -283,8 +284,7 @@ TEST_CASE("files that cannot be weights are refused") {
   fs::remove(copy / "model.safetensors");
   CHECK_THROWS_WITH(copy.read(), Contains("holds neither model.safetensors nor"));
   copy.write("pytorch_model.bin", "PK");
-  CHECK_THROWS_WITH(copy.read(), Contains("is a pickle") && Contains("save_pretrained") &&
-                                     Contains("AutoTokenizer"));
+  CHECK_THROWS_WITH(copy.read(), Contains("another pickle") && Contains("save_pretrained"));
   const Copy shards("roformer_bfloat16_sharded");
   fs::remove(shards / "model-00002-of-00002.safetensors");
   CHECK_THROWS_WITH(shards.read(), Contains("model-00002-of-00002.safetensors"));

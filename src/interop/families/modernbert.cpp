@@ -31,7 +31,7 @@ constexpr std::int64_t kLongestWindow = (std::int64_t{1} << 20) - 2;
 // Which layers see the whole text, which see a window around each token, and the base of the
 // rotation of either kind.
 struct ModernBertLayers {
-  std::vector<bool> full;     // for each layer: whether it sees the whole text
+  std::vector<bool> full;  // for each layer: whether it sees the whole text
   // tokens that the other layers see, as many on the left as on the right
   std::int64_t window = 129;
   double full_base = 160000, window_base = 10000;
@@ -259,6 +259,7 @@ ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
 
 void parse_modernbert(const Family& family, const JsonFields& fields, FolderConfig& config) {
   refuse_decoders(fields);
+  require_absolute_positions(fields);
   Settings& settings = config.settings;
   ModelSettings& model = settings.model;
   model.norm = NormPlacement::pre;
@@ -360,9 +361,9 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
                 "its embedding is not scaled (model.embedding_scale none)");
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "its language head is BERT's (model.head bert)");
-  wishes.expect(task.exported != ExportForm::classifier ||
-                    settings.glue.head == ClassifierHead::modernbert,
-                "its classification head is glue.head modernbert");
+  wishes.expect(
+      task.exported != ExportForm::classifier || settings.glue.head == ClassifierHead::modernbert,
+      "its classification head is glue.head modernbert");
 }
 
 void note_modernbert(const Settings& settings, std::vector<std::string>& notes) {
