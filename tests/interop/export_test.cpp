@@ -6,7 +6,9 @@
 #include "base/file.h"
 #include "catch.h"
 #include "config/schemes/rope.h"
+#include "config/schemes/shaw.h"
 #include "interop/export.h"
+#include "interop/expressible.h"
 #include "interop/fixtures.h"
 #include "temporary_folder.h"
 #include "text/word_tokenizer.h"
@@ -115,6 +117,46 @@ TEST_CASE("a model without token types is exported with a table of zeros") {
   CHECK_THAT(summary.notes[0], Contains("no token types"));
   const PretrainedModel again = read_hugging_face_folder(folder.path / "out");
   CHECK(again.tensors.at("embedding.types.weight").abs().sum().item<double>() == 0);
+}
+
+TEST_CASE("an export takes the preferred family if it can express the model") {
+  const PretrainedModel model = read_hugging_face_folder(model_folder("distilbert"));
+  CHECK(model.settings.model.family == "distilbert");
+  const auto architecture = [&](auto edit) {
+    Settings settings = model.settings;
+    edit(settings);
+    return exported_architecture(settings);
+  };
+  CHECK(architecture([](Settings&) {}) == "DistilBertForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.model.family = ""; }) == "BertForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.model.family = "roberta"; }) == "RobertaForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.model.family = "xlm-roberta"; }) ==
+        "XLMRobertaForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.model.token_types = 2; }) == "BertForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.model.embedding_width = 8; }) == "ElectraForMaskedLM");
+  CHECK(architecture([](Settings& s) { s.position.scheme = "rope"; }) == "RoFormerForMaskedLM");
+  const auto classifier = [&](ClassifierHead head) {
+    return architecture([=](Settings& s) {
+      s.task = TaskKind::glue;
+      s.model.family = "";
+      s.glue.head = head;
+    });
+  };
+  CHECK(classifier(ClassifierHead::bert) == "BertForSequenceClassification");
+  CHECK(classifier(ClassifierHead::roberta) == "RobertaForSequenceClassification");
+  CHECK(classifier(ClassifierHead::distilbert) == "DistilBertForSequenceClassification");
+  CHECK(classifier(ClassifierHead::roformer) == "ElectraForSequenceClassification");
+  CHECK_THROWS_WITH(architecture([](Settings& s) { s.model.family = "distil"; }),
+                    Contains("got \"distil\", wanted bert, roformer"));
+  // Distances beyond a table's end have no vectors in transformers.
+  const auto relative = [&](std::int64_t left) {
+    return architecture([=](Settings& s) {
+      s.position.scheme = "shaw";
+      s.position.of<ShawSettings>() = {.left = left, .right = left, .values = false};
+    });
+  };
+  CHECK(relative(15) == "BertForMaskedLM");
+  CHECK_THROWS_WITH(relative(14), Contains("no distance is clipped"));
 }
 
 TEST_CASE("a tokenizer that transformers does not have is written as it is") {

@@ -67,7 +67,7 @@ Family bert_family() {
             if (!has_distances(settings)) return;
             notes.push_back(
                 "transformers 4 computes its relative_key; transformers 5 has no such BERT and "
-                "leaves the distances out without a word");
+                "leaves the distances out");
           },
   };
 }

@@ -49,7 +49,7 @@ std::vector<std::string> read_labels(const JsonFields& fields) {
 
 }  // namespace
 
-WeightGroup bert_body(Size positions) {
+WeightGroup bert_body(Size position_rows) {
   using enum Size;
   const Presence learned = [](const Settings& settings, std::int64_t) {
     return settings.position.scheme == "learned";
@@ -65,7 +65,7 @@ WeightGroup bert_body(Size positions) {
     return width > 0 && width != settings.model.width;
   };
   const WeightShape tokens = {vocabulary, embedding}, types = {token_types, embedding},
-                    places = {positions, embedding};
+                    places = {position_rows, embedding};
   return {
       .rows =
           {

@@ -10,9 +10,9 @@
 
 namespace roformer {
 
-// BERT's weights. The settings decide which tables the embedding has. `positions`: rows of the
-// table of positions.
-WeightGroup bert_body(Size positions = Size::positions);
+// BERT's weights. The settings decide which tables the embedding has. `position_rows`: those of
+// the table of positions.
+WeightGroup bert_body(Size position_rows = Size::positions);
 WeightGroup bert_language_head();
 WeightGroup bert_pooler();  // the dense layer on [CLS] that its classification head needs
 
