@@ -36,7 +36,8 @@ void add_export_command(CLI::App& program) {
       program, "export",
       "roformer export runs/wikipedia/rope my-roformer\n"
       "Models with rope become RoFormer (pre-norm ones with a norm of the embedding\n"
-      "ModernBERT), with learned positions BERT, with nezha NEZHA, with deberta DeBERTa-v2,\n"
+      "ModernBERT), with learned positions BERT (or RoBERTa, XLM-R, CamemBERT, DistilBERT,\n"
+      "ELECTRA, as model.family says), with nezha NEZHA, with deberta DeBERTa-v2,\n"
       "translators with sinusoidal positions MarianMT, with t5 T5, causal models of their\n"
       "blocks Llama, Mistral, Qwen 2, Qwen 3 or GPT-NeoX (rope), GPT-2 (learned), BLOOM or\n"
       "MPT (alibi); what these cannot express is refused in words. A run with task embedding\n"

@@ -57,8 +57,9 @@ void add_import_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "import",
       "roformer import bert-base-uncased --run bert\n"
-      "Reads BERT, RoFormer, ModernBERT, NEZHA, DeBERTa-v2 and T5's encoder: config.json,\n"
-      "model.safetensors (or shards), vocab.txt or tokenizer.json; translators for `roformer\n"
+      "Reads BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT, ELECTRA, RoFormer, ModernBERT,\n"
+      "NEZHA, DeBERTa-v2 and T5's encoder: config.json, model.safetensors or\n"
+      "pytorch_model.bin (or shards), vocab.txt or tokenizer.json; translators for `roformer\n"
       "translate`: MarianMT (Opus-MT) with source.spm, target.spm and vocab.json, T5 with\n"
       "spiece.model; folders of sentence-transformers for `roformer embed`; and Llama,\n"
       "Mistral, Qwen 2, Qwen 3, GPT-NeoX, GPT-2, BLOOM and MPT for `roformer generate`,\n"

@@ -6,7 +6,7 @@
 
 namespace roformer {
 
-enum class ClassifierHead { bert, roformer, linear, modernbert };
+enum class ClassifierHead { bert, roformer, linear, modernbert, roberta, distilbert };
 enum class TextPooling { first, mean };
 // single: each text has one class; multi: any number of classes; regression: a number.
 enum class TargetKind { single, multi, regression };

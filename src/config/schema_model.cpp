@@ -114,6 +114,11 @@ std::vector<Key> model_keys() {
                    {.unit = "standard deviation",
                     .range = above(0),
                     .help = "normal cut at two standard deviations (BERT: 0.02)"}),
+      ROFORMER_KEY(model.family,
+                   {.help = "family of Hugging Face models (model_type of config.json) that an "
+                            "export takes if it can express the model, as distilbert; empty: the "
+                            "first that can. An imported model's is its folder's",
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(model.from, {.help = "start from the weights of a run, a checkpoint or a "
                                         "Hugging Face folder; shape, scheme and tokenizer are its "
                                         "own where nothing else is given"}),

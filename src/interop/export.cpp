@@ -15,6 +15,7 @@
 #include "config/position_facts.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
+#include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
 #include "config/task_facts.h"
 #include "interop/causal_tokenizer.h"
@@ -47,6 +48,7 @@ class Exporter {
     const std::int64_t target =
         weight(separate ? "decoder.embedding.tokens.weight" : kTokens).size(0);
     rows_ = {.vocabulary = source, .target = target, .decoder_table = target};
+    if (family_.pads_positions) rows_.of_padding = model.tokenizer.special().padding + 1;
     settings_.model.vocabulary = source;
     if (family_.kind == FamilyKind::causal) {
       keep_training_length(settings_.position, settings_.data.length);
@@ -146,7 +148,8 @@ class Exporter {
         value = neighbours_to_halves(value, blocks, head, rotary_width(rope.fraction, head));
       }
     }
-    if (rows == Size::by_head) value = heads_together(value, model.heads);
+    value = roformer::in_their_order(
+        value, {.rows = rows, .heads = model.heads, .of_padding = rows_.of_padding});
     const SinusoidalLayout layout = settings_.position.of<SinusoidalSettings>().layout;
     const bool sinusoids = translates() && settings_.position.scheme == "sinusoidal";
     if (sinusoids && layout != SinusoidalLayout::concat) {
@@ -171,6 +174,12 @@ class Exporter {
       }
       ROFORMER_ASSERT(row == value.size(0));
       written_.insert(names.ours);
+    }
+    for (const FolderWeight& idle : expand_idle(group, settings_, rows_)) {
+      const FolderWeight::Part& part = idle.parts.front();
+      tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+                          .value = idle.ours.empty() ? at::zeros(part.shape, at::kFloat)
+                                                     : weight(idle.ours).to(at::kFloat)});
     }
   }
 
@@ -254,6 +263,7 @@ class Exporter {
     if (settings_.position.scheme == "learned") {
       return settings_.position.of<LearnedSettings>().length;
     }
+    if (settings_.position.scheme == "shaw") return settings_.position.of<ShawSettings>().left + 1;
     if (family_.kind == FamilyKind::causal && rope.scaling == RopeScaling::dynamic_ntk) {
       return rope.original_length;
     }
@@ -265,7 +275,7 @@ class Exporter {
     ExportedConfig config{.settings = settings_,
                           .model_type = family_.type,
                           .architecture = summary_.architecture,
-                          .positions = positions(),
+                          .positions = positions() + rows_.of_padding,
                           .padding = special.padding,
                           .classification = special.classification,
                           .separator = special.separator,

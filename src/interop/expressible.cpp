@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
 #include "base/error.h"
+#include "base/printable.h"
 #include "config/task_facts.h"
 #include "interop/families/encoder.h"
 
@@ -20,17 +26,27 @@ const Family& causal_family(const Settings& settings) {
   return family_named(settings.attention.window > 0 ? "mistral" : "llama");
 }
 
-// Null: no family of encoders has such positions.
-const Family* encoder_family(const Settings& settings) {
+using Families = std::vector<const Family*>;
+
+// The encoders that have the scheme, those that most models fit first.
+const std::map<std::string_view, std::vector<std::string_view>> kEncoders = {
+    {"learned", {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra"}},
+    {"shaw", {"bert"}},
+    {"rope", {"roformer"}},
+    {"nezha", {"nezha"}},
+    {"deberta", {"deberta-v2"}},
+};
+
+// Empty: no family of encoders has such positions.
+Families encoder_families(const Settings& settings) {
   if (settings.model.norm == NormPlacement::pre && settings.model.embedding_norm) {
-    return &family_named("modernbert");
+    return {&family_named("modernbert")};
   }
-  for (const auto& [scheme, type] :
-       {std::pair("learned", "bert"), std::pair("rope", "roformer"), std::pair("nezha", "nezha"),
-        std::pair("deberta", "deberta-v2")}) {
-    if (settings.position.scheme == scheme) return &family_named(type);
-  }
-  return nullptr;
+  const auto found = kEncoders.find(settings.position.scheme);
+  if (found == kEncoders.end()) return {};
+  Families families;
+  for (const std::string_view type : found->second) families.push_back(&family_named(type));
+  return families;
 }
 
 [[noreturn]] void refuse(const std::string& families, const Wishes& wishes) {
@@ -40,20 +56,23 @@ const Family* encoder_family(const Settings& settings) {
 
 [[noreturn]] void refuse_positions(const Settings& settings) {
   Wishes wishes;
-  wishes.expect(false,
-                fmt::format("positions are learned in BERT, rope in RoFormer, nezha in NEZHA "
-                            "and deberta in DeBERTa-v2, not {}",
-                            settings.position.scheme));
+  wishes.expect(false, fmt::format("positions are learned or shaw in BERT, rope in RoFormer, nezha "
+                                   "in NEZHA and deberta in DeBERTa-v2, not {}",
+                                   settings.position.scheme));
   expect_bert_layers(settings, wishes);
   refuse("BERT, RoFormer, NEZHA and DeBERTa-v2", wishes);
 }
 
-const Family* nearest_family(const Settings& settings) {
+// The families that may express the model, the preferred one (model.family) first.
+Families near_families(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
-  if (task.exported == ExportForm::translator) {
-    return &family_named(settings.position.scheme == "t5" ? "t5" : "marian");
-  }
-  return task.causal ? &causal_family(settings) : encoder_family(settings);
+  const char* const translator = settings.position.scheme == "t5" ? "t5" : "marian";
+  Families families = task.exported == ExportForm::translator ? Families{&family_named(translator)}
+                      : task.causal                           ? Families{&causal_family(settings)}
+                                                              : encoder_families(settings);
+  const auto preferred = std::ranges::find(families, settings.model.family, &Family::type);
+  if (preferred != families.end()) std::rotate(families.begin(), preferred, preferred + 1);
+  return families;
 }
 
 }  // namespace
@@ -88,8 +107,6 @@ void expect_older_blocks(const ModelSettings& model, Wishes& wishes) {
                 "model.first_norm true)");
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "the language head is BERT's (model.head bert)");
-  wishes.expect(model.tie_output,
-                "the language head shares the token table (model.tie_output true)");
 }
 
 void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
@@ -102,12 +119,21 @@ void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
 }
 
 const Family& exported_family(const Settings& settings) {
-  const Family* const family = nearest_family(settings);
-  if (family == nullptr) refuse_positions(settings);
+  const std::string& preferred = settings.model.family;
+  if (!preferred.empty() && find_family(preferred) == nullptr) {
+    throw_usage("model.family",
+                fmt::format("got {}, wanted {}", printable(preferred), known_family_types()));
+  }
+  const Families families = near_families(settings);
+  if (families.empty()) refuse_positions(settings);
+  for (const Family* family : families) {
+    Wishes wishes;
+    family->expect(settings, wishes);
+    if (wishes.problems().empty()) return *family;
+  }
   Wishes wishes;
-  family->expect(settings, wishes);
-  if (!wishes.problems().empty()) refuse(std::string(family->title), wishes);
-  return *family;
+  families.front()->expect(settings, wishes);
+  refuse(std::string(families.front()->title), wishes);
 }
 
 std::string exported_architecture(const Settings& settings) {

@@ -1,6 +1,6 @@
 // Everything that this program knows about one family of Hugging Face models, as one value in
 // families/NAME.cpp. A new family is such a file, its line in families/list.h and family.cpp and,
-// where models are exported as it, its condition in expressible.cpp.
+// where models are exported as it, its place in expressible.cpp.
 #pragma once
 
 #include <filesystem>
@@ -112,6 +112,8 @@ struct Family {
   // What the folder's table of tokens is multiplied by to be this program's; null: 1.
   double (*table_factor)(const Settings& settings) = nullptr;
   WeightGroup repeated = {};  // tensors that an export writes a second time
+  // The table of positions begins with rows for padding: position 0 is row pad_token_id + 1.
+  bool pads_positions = false;
 
   // For exports: reports what the family cannot express.
   void (*expect)(const Settings& settings, Wishes& wishes) = nullptr;
@@ -137,6 +139,7 @@ const Family& family_named(std::string_view type);  // the family must exist
 const Family* find_family(std::string_view type);
 // The family of a config.json; null for an unknown model_type.
 const Family* family_of_config(const nlohmann::json& config);
+std::string known_family_types();  // "bert, roformer or nezha"
 
 struct ConfigText {
   std::string_view text;

@@ -95,11 +95,18 @@ class FolderReader {
     return twin.of == of && !rows_of_map_.contains(name) && weights_.contains(name);
   }
 
-  // A file of an older release may hold a weight under its twin's name only.
-  std::string stored_name(const std::string& name, const WeightGroup& group) const {
+  // The tensor of a part. A file of an older release may hold it under its twin's name only, or
+  // under that of an idle tensor.
+  std::string stored_name(const FolderWeight& weight, const FolderWeight::Part& part,
+                          const WeightGroup& group) const {
+    const std::string& name = part.theirs;
     if (weights_.contains(name)) return name;
     for (const Twin& twin : group.twins) {
       if (is_twin(twin, name)) return std::string(twin.name);
+    }
+    for (const FolderWeight& idle : expand_idle(group, config_.settings, config_.rows)) {
+      const std::string& other = idle.parts.front().theirs;
+      if (idle.ours == weight.ours && weights_.contains(other)) return other;
     }
     return name;
   }
@@ -114,16 +121,19 @@ class FolderReader {
       }
       std::vector<at::Tensor> parts;
       for (const FolderWeight::Part& part : weight.parts) {
-        parts.push_back(weights_.take(stored_name(part.theirs, group), part.shape));
+        parts.push_back(weights_.take(stored_name(weight, part, group), part.shape));
       }
       at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
       if (weight.shape.transposed) whole = whole.t().contiguous();
-      result_.tensors[weight.ours] = weight.shape.rows == Size::by_head
-                                         ? heads_apart(whole, result_.settings.model.heads)
-                                         : whole;
+      result_.tensors[weight.ours] = in_our_order(whole, {.rows = weight.shape.rows,
+                                                          .heads = result_.settings.model.heads,
+                                                          .of_padding = config_.rows.of_padding});
       ours_[weight.parts.front().theirs] = weight.ours;
     }
     for (const Twin& twin : group.twins) check_twin(twin);
+    for (const FolderWeight& idle : expand_idle(group, config_.settings, config_.rows)) {
+      weights_.ignore(idle.parts.front().theirs);
+    }
   }
 
   void check_twin(const Twin& twin) {
@@ -133,16 +143,14 @@ class FolderReader {
     const at::Tensor& value = result_.tensors.at(found->second);
     if (at::equal(weights_.take(name, value.sizes().vec()), value)) return;
     throw_failure(weights_.location(), fmt::format("\"{}\" differs from \"{}\"", name, twin.of),
-                  family_.always_tied
-                      ? "this program's language head always shares the table of tokens"
-                      : "config.json says that they are one; where they are two it must have "
-                        "\"tie_word_embeddings\": false");
+                  "config.json says that they are one; where they are two it must have "
+                  "\"tie_word_embeddings\": false");
   }
 
   bool has_any(const WeightGroup& group) const {
     const std::vector<FolderWeight> weights = expand(group);
     return std::ranges::any_of(weights, [&](const FolderWeight& weight) {
-      return weights_.contains(stored_name(weight.parts.front().theirs, group));
+      return weights_.contains(stored_name(weight, weight.parts.front(), group));
     });
   }
 

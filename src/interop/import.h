@@ -1,6 +1,6 @@
-// Reads a folder that Hugging Face's transformers wrote: config.json, model.safetensors or shards
-// with an index, and the tokenizer. Its model must belong to one of the families (family.h). The
-// weights get the names of this program's parameters.
+// Reads a folder that Hugging Face's transformers wrote: config.json, model.safetensors or
+// pytorch_model.bin or shards with an index, and the tokenizer. Its model must belong to one of the
+// families (family.h). The weights get the names of this program's parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -48,10 +48,10 @@ bool is_hugging_face_folder(const std::filesystem::path& folder);
 // is no Hugging Face folder.
 const Family* family_of_folder(const std::filesystem::path& folder);
 
-// Throws Error (failure) for a file that is missing, damaged or in pickle's format; for a model of
-// no known family or one that computes something that this program does not; for weights that do
-// not fit config.json or are not finite; and for a vocabulary with more pieces than the weights
-// have rows.
+// Throws Error (failure) for a file that is missing or damaged, for a pickle of more than tensors;
+// for a model of no known family or one that computes something that this program does not; for
+// weights that do not fit config.json or are not finite; and for a vocabulary with more pieces than
+// the weights have rows.
 PretrainedModel read_hugging_face_folder(const std::filesystem::path& folder);
 // Reads only the settings. Throws the same errors, except those that need the weights.
 Settings read_hugging_face_settings(const std::filesystem::path& folder);

@@ -5,6 +5,7 @@
 
 #include "config/schemes/deberta.h"
 #include "config/schemes/learned.h"
+#include "config/schemes/shaw.h"
 #include "config/schemes/t5.h"
 
 namespace roformer {
@@ -39,6 +40,12 @@ class WeightExpansion {
     return decodes && decoder > 0 ? decoder : settings_.model.layers;
   }
 
+  // With distances instead of positions: as many positions as those distances need.
+  std::int64_t positions() const {
+    return settings_.position.scheme == "shaw" ? settings_.position.of<ShawSettings>().left + 1
+                                               : settings_.position.of<LearnedSettings>().length;
+  }
+
   std::int64_t number(Size size, std::size_t part) const {
     const ModelSettings& model = settings_.model;
     switch (size) {
@@ -55,7 +62,13 @@ class WeightExpansion {
       case Size::token_types:
         return model.token_types;
       case Size::positions:
-        return settings_.position.of<LearnedSettings>().length;
+        return positions();
+      case Size::padded_positions:
+        return tables_.of_padding + positions();
+      case Size::distances: {
+        const auto& shaw = settings_.position.of<ShawSettings>();
+        return shaw.left + shaw.right + 1;
+      }
       case Size::t5_buckets:
         return settings_.position.of<T5Settings>().buckets;
       case Size::head_count:
@@ -147,6 +160,11 @@ bool has_own_output(const Settings& settings, std::int64_t) {
 std::vector<FolderWeight> expand_weights(const WeightGroup& group, const Settings& settings,
                                          const TableRows& tables) {
   return WeightExpansion(settings, tables).expand(group);
+}
+
+std::vector<FolderWeight> expand_idle(const WeightGroup& group, const Settings& settings,
+                                      const TableRows& tables) {
+  return WeightExpansion(settings, tables).expand({.rows = group.idle});
 }
 
 }  // namespace roformer

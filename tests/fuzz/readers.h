@@ -13,6 +13,7 @@
 #include "config/attention_settings.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
+#include "fuzz/pickle_readers.h"
 #include "fuzz/reader.h"
 #include "interop/family.h"
 #include "interop/tokenizer_json.h"
@@ -100,6 +101,8 @@ inline constexpr Reader kReaders[] = {{"header", read_header},
                                       {"index", read_index},
                                       {"config", read_config},
                                       {"causal", read_config},
-                                      {"tokenizer", read_tokenizer}};
+                                      {"tokenizer", read_tokenizer},
+                                      {"zip", read_zip},
+                                      {"pickle", read_pickle}};
 
 }  // namespace roformer::fuzz

@@ -36,10 +36,12 @@ Settings parsed(const json& config) {
   return parse_folder_config({.text = config.dump(), .file = "config.json"}).settings;
 }
 
-// The names of the keys of model, attention and position that differ.
+// The names of the keys of model, attention and position that differ. The preferred family of an
+// export (model.family) is no part of the model.
 std::vector<std::string> differing_keys(const Settings& a, const Settings& b) {
   std::vector<std::string> keys;
   for (const std::string& key : diff(a, b)) {
+    if (key == "model.family") continue;
     if (key.starts_with("model.") || key.starts_with("attention.") || key.starts_with("position")) {
       keys.push_back(key);
     }

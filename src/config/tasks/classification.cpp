@@ -15,7 +15,8 @@ std::vector<Key> glue_keys() {
                             "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
                             "output); modernbert: that of its ModernBERT (dense, activation, norm, "
                             "dropout, output), whose first two begin as the masked language "
-                            "head's; linear: dropout, output",
+                            "head's; roberta: as bert, with dropout first; distilbert: as bert, "
+                            "with relu; linear: dropout, output",
                     .tasks = {TaskKind::glue}}),
       ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
                                        .range = below_one(),

@@ -256,6 +256,7 @@ ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
 
 void parse_modernbert(const Family& family, const JsonFields& fields, FolderConfig& config) {
   refuse_decoders(fields);
+  require_absolute_positions(fields);
   Settings& settings = config.settings;
   ModelSettings& model = settings.model;
   model.norm = NormPlacement::pre;
