@@ -343,7 +343,7 @@ TEST_CASE("a translator with T5's layers becomes a T5 folder") {
                                                  {"model.head_width", "6"},
                                                  {"model.activation", "geglu_tanh"},
                                                  {"model.embedding_scale", "sqrt_width"},
-                                                 {"translation.decoder_layers", "1"},
+                                                 {"translation.decoder_layers", "2"},
                                                  {"decoding.sentences", "1"},
                                                  {"training.steps", "1"}});
   train_run(settings, ExistingRun::refuse);
@@ -353,7 +353,7 @@ TEST_CASE("a translator with T5's layers becomes a T5 folder") {
   CHECK(again.model.head_width == 6);
   CHECK(again.model.activation == ActivationKind::geglu_tanh);
   CHECK(again.model.embedding_scale == EmbeddingScale::sqrt_width);
-  CHECK(again.translation.decoder_layers == 1);
+  CHECK(again.translation.decoder_layers == 2);
   CHECK(again.position.of<T5Settings>().buckets == 16);
   const Safetensors trained(find_checkpoint(run) / "model.safetensors"), written(out);
   const at::Tensor table = trained.tensor("embedding.tokens.weight");
