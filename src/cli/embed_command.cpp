@@ -36,6 +36,7 @@ void embed_command(const EmbedOptions& options) {
   }
   const VectorFormat format = options.format.empty() ? format_of_vector_file(options.output)
                                                      : vector_format(options.format);
+  require_vector_output(options.output, format);
   if (options.output != "-") require_output(options.output, {texts.file});
   const OpenedEmbedder opened = open_embedder(options.model, options.opening);
   const EmbeddingSettings& embedding = opened.settings.embedding;

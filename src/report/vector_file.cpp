@@ -51,14 +51,16 @@ VectorFormat format_of_vector_file(const std::string& file) {
               "say which: --format npy");
 }
 
+void require_vector_output(const std::string& file, VectorFormat format) {
+  if (file != "-" || format != VectorFormat::npy) return;
+  throw_usage("--format", "a NumPy array cannot go to standard output",
+              "--output FILE.npy, or --format jsonl");
+}
+
 VectorFile::VectorFile(const std::string& file, VectorFormat format, std::int64_t width)
     : format_(format), width_(width) {
-  if (file != "-") {
-    file_ = std::make_unique<AtomicFile>(InnerPath::named(file));
-  } else if (format == VectorFormat::npy) {
-    throw_usage("--format", "a NumPy array cannot go to standard output",
-                "--output FILE.npy, or --format jsonl");
-  }
+  require_vector_output(file, format);
+  if (file != "-") file_ = std::make_unique<AtomicFile>(InnerPath::named(file));
   if (format == VectorFormat::npy) put(npy_header(0, width));
 }
 

@@ -24,10 +24,13 @@ VectorFormat vector_format(std::string_view word);
 // ending.
 VectorFormat format_of_vector_file(const std::string& file);
 
+// Throws Error (usage) for a NumPy array that goes to standard output ("-"): its header holds the
+// number of rows, which is known at the end.
+void require_vector_output(const std::string& file, VectorFormat format);
+
 class VectorFile {
  public:
-  // "-" is standard output. Throws Error: usage for a NumPy array that goes to standard output,
-  // whose header holds the number of rows; failure as AtomicFile does.
+  // "-" is standard output. Throws Error as require_vector_output and AtomicFile do.
   VectorFile(const std::string& file, VectorFormat format, std::int64_t width);
   ~VectorFile();
   VectorFile(const VectorFile&) = delete;

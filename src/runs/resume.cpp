@@ -179,7 +179,7 @@ void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
     }
     if (now.is_array() && begun[field].is_array()) refuse_other_list(field, now, begun[field]);
     throw_usage(
-        "data.directory",
+        std::string(data_key(settings)),
         fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
                     data["folder"].get<std::string>(), with_spaces(field), describe_json(now),
                     describe_json(begun[field])),

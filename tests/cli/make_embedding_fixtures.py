@@ -33,7 +33,8 @@ def modules(normalize):
 
 def pooling(mode):
     return dict(word_embedding_dimension=16, pooling_mode_cls_token=mode == "cls",
-                pooling_mode_mean_tokens=mode == "mean", pooling_mode_max_tokens=False)
+                pooling_mode_mean_tokens=mode == "mean", pooling_mode_max_tokens=False,
+                pooling_mode_mean_sqrt_len_tokens=False)
 
 
 shutil.rmtree(FOLDER, ignore_errors=True)

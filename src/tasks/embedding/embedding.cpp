@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/progress.h"
+#include "config/embedding_scores.h"
 #include "data/line_reader.h"
 #include "data/text_lines.h"
 #include "metrics/agreement.h"
@@ -75,8 +76,9 @@ struct Measured {
   std::map<std::string, double> figures;
 };
 
+// `scale`: of the scores that the loss learned.
 Measured measure(const TrainedEmbedder& trained, const Settings& settings, const Examples& given,
-                 const std::string& title) {
+                 double scale, const std::string& title) {
   prepare_threads(trained.settings.threads);
   Measured result{
       .set = encode_embedding_set(settings, *trained.tokenizer, given.examples, given.name)};
@@ -89,7 +91,11 @@ Measured measure(const TrainedEmbedder& trained, const Settings& settings, const
       });
   bar.clear();
   result.cosines = cosines_of(example_vectors(result.set, vectors));
-  result.figures = embedding_figures(settings, result.set, vectors, recorded_scale(trained));
+  result.figures = embedding_figures(settings, result.set, vectors, scale);
+  // The loss of a run that learned no scores says nothing about pairs with scores, and vice versa.
+  if (result.set.source.scored != validates_by_scores(settings.embedding)) {
+    result.figures.erase("loss");
+  }
   if (!result.set.source.scored) {
     result.ranks = partner_ranks(result.set, vectors);
     result.figures["mean_reciprocal_rank"] = mean_reciprocal_rank(result.ranks);
@@ -221,16 +227,15 @@ EvaluationResult evaluate_embedder(OpenedRun run, const EvaluationRequest& reque
   warn_of_short_start(trained);
   std::optional<TrainedEmbedder> other;  // opened before anything is computed
   if (!request.against.empty()) other.emplace(request.open_other());
-  const Measured own = measure(trained, settings, given, "embedding");
+  const double scale = recorded_scale(trained);
+  const Measured own = measure(trained, settings, given, scale, "embedding");
   std::optional<Measured> theirs;
   if (other) {
     // The same examples and figures, in the other run's length.
     Settings others = at_given_length(other->settings, request);
-    others.embedding.loss = settings.embedding.loss;
-    others.embedding.temperature = settings.embedding.temperature;
-    others.embedding.symmetric = settings.embedding.symmetric;
+    others.embedding = settings.embedding;
     others.training.batch = settings.training.batch;
-    theirs = measure(*other, others, given, "embedding, " + request.against);
+    theirs = measure(*other, others, given, scale, "embedding, " + request.against);
   }
   std::optional<AnswerComparison> comparison;
   if (theirs && !own.set.source.scored) {
