@@ -454,6 +454,25 @@ void add_decode(CLI::App& parent) {
       [arguments, with_special] { decode_lines(*open_tokenizer_of(*arguments), *with_special); });
 }
 
+void add_export(CLI::App& parent) {
+  auto tokenizer = std::make_shared<TokenizerFlags>();
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* command = add_command(
+      parent, {.name = "export",
+               .summary = "Write a tokenizer as a folder that transformers' AutoTokenizer loads",
+               .details = "The folder has tokenizer.json and tokenizer_config.json, and commands "
+                          "of this program take it, too. `roformer export` writes the same files "
+                          "beside a model."});
+  add_tokenizer_flags(*command, *tokenizer, true);
+  command->add_option("--output", arguments->output, "folder to make")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
+  command->callback([arguments, tokenizer] {
+    make_folder(*arguments, [&] { return open_tokenizer_of(*tokenizer); });
+  });
+}
+
 void add_info(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
   CLI::App* command = add_command(
@@ -471,6 +490,7 @@ void add_tokenizer_command(CLI::App& program) {
   tokenizer->require_subcommand(1);
   add_train(*tokenizer);
   add_count(*tokenizer);
+  add_export(*tokenizer);
   add_encode(*tokenizer);
   add_decode(*tokenizer);
   add_info(*tokenizer);

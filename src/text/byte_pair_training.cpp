@@ -56,8 +56,8 @@ class Trainer {
     read_words(words, {characters.begin(), characters.end()});
     if (std::ssize(pieces_) > training.pieces) {
       throw_failure("training of the tokenizer",
-                    fmt::format("{} pieces are too few: the text has {} characters and special "
-                                "tokens that need one",
+                    fmt::format("{} pieces are too few: {} characters and special tokens "
+                                "need one each",
                                 training.pieces, pieces_.size()),
                     training.most_characters > 0 ? "give more --pieces or a lower --alphabet"
                                                  : "give more --pieces");

@@ -282,7 +282,7 @@ void save_shared_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
   // The model file may be that very file.
   const bool same = whole.contents == tokenizer.file_contents();
   const std::string file = same ? kHuggingFaceFile : tokenizer.file_name();
-  if (!same) write_file_atomically(place / file, tokenizer.file_contents());
+  if (!same && !file.empty()) write_file_atomically(place / file, tokenizer.file_contents());
   write_description(tokenizer, file, place, kSharedDescriptionFile);
 }
 
