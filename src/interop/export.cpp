@@ -199,10 +199,15 @@ class Exporter {
     if (family_.note != nullptr) family_.note(settings_, summary_.notes);
   }
 
+  // The row of the map; the end if the class has no token types.
+  auto token_types_row() const {
+    return std::ranges::find(family_.body.rows, Size::token_types,
+                             [](const WeightRow& row) { return row.shape.rows; });
+  }
+
   // transformers' BERT always adds a row for the token type; a row of zeros adds nothing.
   void add_token_types() {
-    const auto types = std::ranges::find(family_.body.rows, Size::token_types,
-                                         [](const WeightRow& row) { return row.shape.rows; });
+    const auto types = token_types_row();
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
     tensors_.push_back(
         {.name = family_.stored_name(family_.body, types->theirs),
@@ -223,7 +228,8 @@ class Exporter {
     const Tokenizer& tokenizer = model_.tokenizer;
     switch (family_.kind) {
       case FamilyKind::encoder:
-        return write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
+        write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
+        return leave_out_token_types(folder / kTokenizerConfigFile);
       case FamilyKind::causal:
         return write_causal_tokenizer(tokenizer, settings_, family_.type, folder, summary_.notes);
       case FamilyKind::translator:
@@ -232,6 +238,16 @@ class Exporter {
                                             .separate = !settings_.translation.tie_embeddings},
                                            positions(), folder, summary_.notes);
     }
+  }
+
+  // Keeps transformers' tokenizer from giving types to a class that has none, or only one.
+  void leave_out_token_types(const fs::path& file) const {
+    const bool typed =
+        token_types_row() != family_.body.rows.end() && settings_.model.token_types != 1;
+    if (typed || !is_there(file)) return;
+    nlohmann::ordered_json config = nlohmann::ordered_json::parse(read_file(file));
+    config["model_input_names"] = {"input_ids", "attention_mask"};
+    write_json(file, config);
   }
 
   std::int64_t positions() const {
