@@ -216,7 +216,10 @@ class Exporter {
     return std::ranges::find(family_.body.rows, Size::token_types,
                              [](const WeightRow& row) { return row.shape.rows; });
   }
-  bool has_token_types() const { return token_types() != family_.body.rows.end(); }
+  // Whether transformers' tokenizer gives types: not to a class that has none, or only one.
+  bool has_token_types() const {
+    return token_types() != family_.body.rows.end() && settings_.model.token_types != 1;
+  }
 
   // transformers' BERT always adds a row for the token type; a row of zeros adds nothing.
   void add_token_types() {
