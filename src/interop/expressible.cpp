@@ -15,18 +15,22 @@
 namespace roformer {
 namespace {
 
-const Family& causal_family(const Settings& settings) {
-  const ModelSettings& model = settings.model;
-  const std::string& scheme = settings.position.scheme;
-  if (scheme == "learned") return family_named("gpt2");
-  if (scheme == "alibi") return family_named(model.bias || model.embedding_norm ? "bloom" : "mpt");
-  if (model.norm_kind != NormKind::rms_norm) return family_named("gpt_neox");
-  if (model.query_key_norm) return family_named("qwen3");
-  if (model.query_key_value_bias && !model.attention_output_bias) return family_named("qwen2");
-  return family_named(settings.attention.window > 0 ? "mistral" : "llama");
-}
-
 using Families = std::vector<const Family*>;
+
+// The causal families with these positions and blocks.
+Families causal_families(const Settings& settings) {
+  const ModelSettings& model = settings.model;
+  const auto named = [](const char* type) { return Families{&family_named(type)}; };
+  const std::string& scheme = settings.position.scheme;
+  if (scheme == "learned") return named("gpt2");
+  if (scheme == "alibi") return named(model.bias || model.embedding_norm ? "bloom" : "mpt");
+  if (model.norm_kind != NormKind::rms_norm) return named("gpt_neox");
+  if (model.query_key_norm) return named("qwen3");
+  if (model.query_key_value_bias && !model.attention_output_bias) return named("qwen2");
+  if (model.query_key_value_bias || model.feed_forward_bias) return named("llama");
+  if (settings.attention.window > 0) return named("mistral");
+  return {&family_named("llama"), &family_named("mistral")};
+}
 
 // The encoders that have the scheme, those that most models fit first.
 const std::map<std::string_view, std::vector<std::string_view>> kEncoders = {
@@ -68,7 +72,7 @@ Families near_families(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
   const char* const translator = settings.position.scheme == "t5" ? "t5" : "marian";
   Families families = task.exported == ExportForm::translator ? Families{&family_named(translator)}
-                      : task.causal                           ? Families{&causal_family(settings)}
+                      : task.causal                           ? causal_families(settings)
                                                               : encoder_families(settings);
   const auto preferred = std::ranges::find(families, settings.model.family, &Family::type);
   if (preferred != families.end()) std::rotate(families.begin(), preferred, preferred + 1);
