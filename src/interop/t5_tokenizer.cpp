@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -66,13 +67,32 @@ std::vector<std::string> added_pieces(const fs::path& folder, std::int64_t first
   return added;
 }
 
+// tokenizer.json, which transformers 5 writes alone.
+void read_whole_tokenizer(const fs::path& file, const TranslatorTokens& tokens,
+                          PretrainedModel& model) {
+  model.tokenizer = open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+  model.source_tokenizer = model.tokenizer;
+  const SpecialTokens& special = model.tokenizer->special();
+  const std::int64_t begin = special.classification >= 0 ? special.classification : special.padding;
+  for (const auto& [ours, theirs, name] : {std::tuple<std::int64_t, std::int64_t, const char*>(
+                                               special.padding, tokens.padding, "pad_token_id"),
+                                           {special.separator, tokens.end, "eos_token_id"},
+                                           {begin, tokens.begin, "decoder_start_token_id"}}) {
+    if (ours == theirs) continue;
+    throw_failure(file.string(),
+                  fmt::format("makes {} the token of \"{}\", config.json {}", ours, name, theirs));
+  }
+}
+
 }  // namespace
 
 void read_t5_tokenizer(const fs::path& folder, const FolderConfig& config, PretrainedModel& model) {
   const fs::path file = folder / kT5Model;
   if (!is_there(file)) {
-    throw_failure(folder.string(), "has no spiece.model, the SentencePiece model of T5's tokenizer",
-                  "put it beside config.json; tokenizer.json alone is not read for a translator");
+    const fs::path whole = folder / kTokenizerFile;
+    if (is_there(whole)) return read_whole_tokenizer(whole, config.tokens, model);
+    throw_failure(folder.string(), "has no tokenizer: no spiece.model and no tokenizer.json",
+                  "put the model's spiece.model beside its config.json");
   }
   const std::string contents = read_file(file, kLargestVocabulary);
   const auto plain = make_sentencepiece_tokenizer(contents, file.string());

@@ -1,5 +1,5 @@
 // T5's tokenizer in a translator's folder: one SentencePiece model (spiece.model), whose pieces are
-// followed by the names of gaps in a text, <extra_id_99> to <extra_id_0>.
+// followed by the names of gaps in a text, <extra_id_99> to <extra_id_0>, or tokenizer.json.
 #pragma once
 
 #include <filesystem>

@@ -101,7 +101,8 @@ TEST_CASE("what a T5 folder computes otherwise is refused") {
   CHECK_THROWS_WITH(read_hugging_face_folder(gated.folder.path), Contains("scale_decoder_outputs"));
   const FolderCopy copy("t5");
   fs::remove(copy.folder.path / "spiece.model");
-  CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path), Contains("has no spiece.model"));
+  CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path),
+                    Contains("no spiece.model and no tokenizer.json"));
 }
 
 // transformers scales the logits of a tied output unless tie_word_embeddings is false.
