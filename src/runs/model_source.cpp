@@ -276,9 +276,12 @@ std::string model_source_fingerprint(const fs::path& from) {
 std::vector<Override> model_source_keys(const fs::path& from) {
   Settings settings = source_settings(from);
   // A classifier's head serves both tasks of classifiers.
-  const ClassifierSettings head = classifier_settings(settings);
-  static_cast<ClassifierSettings&>(settings.glue) = head;
-  static_cast<ClassifierSettings&>(settings.classification) = head;
+  if (is_hugging_face_source(from) ||
+      task_facts(settings.task).exported == ExportForm::classifier) {
+    const ClassifierSettings head = classifier_settings(settings);
+    static_cast<ClassifierSettings&>(settings.glue) = head;
+    static_cast<ClassifierSettings&>(settings.classification) = head;
+  }
   std::vector<Override> keys;
   for (const Key& key : schema()) {
     if (describes_model(key, settings)) keys.push_back({key.name, key.get(settings)});

@@ -19,8 +19,10 @@ Classifier::Classifier(const Settings& settings, std::int64_t vocabulary,
     : plan_(plan),
       parameters_(settings.seed, at::kFloat, plan.device),
       encoder_(stack_settings(settings, vocabulary), parameters_),
-      head_({.kind = shape.head, .outputs = shape.outputs, .dropout = shape.head_dropout}, encoder_,
-            parameters_),
+      head_({.kind = resolved_head(shape.head, settings),
+             .outputs = shape.outputs,
+             .dropout = shape.head_dropout},
+            encoder_, parameters_),
       pooling_(shape.pooling) {
   freeze_as_asked(settings.model, parameters_);
   parameters_.flatten();

@@ -83,7 +83,10 @@ std::vector<Key> classification_keys() {
                             "(multi) or spearman (regression)",
                     .tasks = here,
                     .decides = Decides::figures}),
-      ROFORMER_KEY(classification.head, {.help = "as glue.head", .tasks = here}),
+      ROFORMER_KEY(classification.head,
+                   {.help = "as glue.head; auto: the head that transformers has for the model's "
+                            "scheme and family, so that the classifier can be exported",
+                    .tasks = here}),
       ROFORMER_KEY(classification.head_dropout, {.unit = "probability",
                                                  .range = below_one(),
                                                  .help = "dropout inside the head",

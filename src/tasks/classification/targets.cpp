@@ -89,7 +89,7 @@ Targets targets_of(const Settings& settings) {
 }
 
 ClassifierShape classifier_shape(const Settings& settings) {
-  const ClassifierSettings& head = classifier_settings(settings);
+  const ClassifierSettings head = classifier_settings(settings);
   return {.outputs = targets_of(settings).outputs(),
           .head = head.head,
           .head_dropout = head.head_dropout,
