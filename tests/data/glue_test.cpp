@@ -137,3 +137,28 @@ TEST_CASE("Wrong rows are refused with their line, broken rows of QQP left out")
   CHECK(folder.complaint(GlueTask::qqp, GlueSplit::test) ==
         "QQP/test.tsv:3: has 2 columns, wanted 3");
 }
+
+TEST_CASE("files of Hugging Face's hub are read by their names and numbers of classes") {
+  Folder folder;
+  folder.add("MRPC/train.jsonl",
+             "{\"sentence1\": \"a\", \"sentence2\": \"b\", \"label\": 1, \"idx\": 7}\n"
+             "{\"sentence1\": \"c\", \"sentence2\": \"d\", \"label\": 0, \"idx\": 9}\n");
+  const LabelledTexts mrpc = folder.read(GlueTask::mrpc, GlueSplit::train);
+  REQUIRE(mrpc.examples.size() == 2);
+  CHECK(mrpc.examples[0].label == 1);
+  CHECK(mrpc.examples[1].index == 9);
+  CHECK(mrpc.examples[1].second == "d");
+  folder.add("MNLI/validation_matched.csv",
+             "premise,hypothesis,label,idx\n\"a, b\",c,2,0\nd,e,0,1\n");
+  const LabelledTexts mnli = folder.read(GlueTask::mnli, GlueSplit::validation);
+  CHECK(mnli.examples[0].first == "a, b");
+  CHECK(glue_task_facts(GlueTask::mnli).labels[2] == "contradiction");
+  CHECK(mnli.examples[0].label == 2);
+  CHECK(mnli.examples[1].label == 0);
+  folder.add("RTE/test.jsonl",
+             "{\"sentence1\": \"a\", \"sentence2\": \"b\", \"label\": -1, \"idx\": 0}\n");
+  CHECK_FALSE(folder.read(GlueTask::rte, GlueSplit::test).labelled);
+  folder.add("QNLI/train.csv", "question,sentence,label\na,b,maybe\n");
+  CHECK(folder.complaint(GlueTask::qnli) ==
+        "QNLI/train.csv:2: got label 'maybe', wanted entailment, not_entailment");
+}
