@@ -220,8 +220,6 @@ class Writer {
     return piece.type == PieceType::normal || piece.type == PieceType::user_defined;
   }
 
-  // A text must not yield other pieces, such as "<0x41>" from these six characters, so they cost
-  // more than their characters.
   ordered_json unigram() const {
     double least = 0, most = -std::numeric_limits<double>::infinity();
     for (const Piece& piece : file_.pieces) {
@@ -236,8 +234,11 @@ class Writer {
       if (piece.type == PieceType::user_defined) {
         // The library's bonus, with which such a piece is always chosen.
         score = most * static_cast<double>(piece.text.size()) - 0.1;
-      } else if (!takes_part(piece)) {
+      } else if (piece.type == PieceType::unused) {
+        // More than its characters cost.
         score = (least - kPenalty) * static_cast<double>(count_characters(piece.text) + 1);
+      } else if (!takes_part(piece)) {
+        score = least;  // so that an unknown character costs as much as in the library
       }
       pieces.push_back({piece.text, score});
     }
@@ -324,15 +325,51 @@ class Writer {
             {"split", splits}};
   }
 
-  // The first step of two puts a space before a text, also before one that begins with a marker:
-  // "Metaspace" with the marker would not. The second step makes the space a marker.
+  // A text must not yield a control piece, or bytes such as "<0x41>", from its letters. "Unigram"
+  // looks for every piece, so such a name is cut after its first character.
+  std::string inside_other_names() const {
+    if (file_.model != PieceModel::unigram) return "";
+    std::string regex;
+    bool bytes = false;
+    for (const Piece& piece : file_.pieces) {
+      bytes = bytes || piece.type == PieceType::byte;
+      const bool named = piece.type == PieceType::control || piece.type == PieceType::unknown;
+      std::size_t first = 0;
+      if (!piece.text.empty()) next_code_point(piece.text, first);
+      if (!named || first == piece.text.size()) continue;
+      const std::string_view text = piece.text;
+      if (!regex.empty()) regex += '|';
+      regex += "(?<=" + literal(text.substr(0, first)) + ")(?=" + literal(text.substr(first)) + ")";
+    }
+    if (bytes) regex += std::string(regex.empty() ? "" : "|") + "(?<=<)(?=0x[0-9A-F]{2}>)";
+    return regex;
+  }
+
+  static std::string literal(std::string_view text) {
+    std::string regex;
+    for (const char c : text) {
+      if (std::string_view(R"(.*+?()[]{}|^$\-/)").find(c) != std::string_view::npos) regex += '\\';
+      regex += c;
+    }
+    return regex;
+  }
+
+  // Models that keep spaces take two steps with "Metaspace". The first puts a space before a text,
+  // also before one that begins with a marker, where a single step would not; the second makes the
+  // space a marker.
   ordered_json pre_tokenizer() const {
     const bool splits = words_are_independent();
-    const ordered_json words = metaspace(kSpaceMarker, "never", splits);
-    if (prefixes_whole_text()) {
-      return {{"type", "Sequence"}, {"pretokenizers", {metaspace(" ", "first", false), words}}};
+    ordered_json steps = ordered_json::array();
+    if (prefixes_whole_text()) steps.push_back(metaspace(" ", "first", false));
+    if (prefixes_whole_text() || splits) steps.push_back(metaspace(kSpaceMarker, "never", splits));
+    if (const std::string regex = inside_other_names(); !regex.empty()) {
+      steps.push_back({{"type", "Split"},
+                       {"pattern", {{"Regex", regex}}},
+                       {"behavior", "Isolated"},
+                       {"invert", false}});
     }
-    return splits ? words : ordered_json();
+    if (steps.empty()) return {};
+    return {{"type", "Sequence"}, {"pretokenizers", steps}};
   }
 
   // Whether no piece reaches from one word into the next.

@@ -21,7 +21,7 @@ using Catch::Contains;
 using fuzz::torch_archive;
 using fuzz::zip_of;
 
-std::vector<SafetensorsEntry> parse(const std::string& archive) {
+std::vector<SafetensorsEntry> parse_archive(const std::string& archive) {
   return parse_pickled_tensors(std::as_bytes(std::span(archive)), "x.bin");
 }
 std::string number(std::int64_t value) {
@@ -50,7 +50,7 @@ std::string dictionary(const std::string& items) {
   return "\x80\x02}(" + items + "u.";
 }
 std::vector<SafetensorsEntry> parse_one(const Described& in) {
-  return parse(torch_archive(dictionary(text("a") + tensor(in))));
+  return parse_archive(torch_archive(dictionary(text("a") + tensor(in))));
 }
 
 }  // namespace
@@ -128,17 +128,17 @@ TEST_CASE("a tensor outside its storage is refused") {
   refused({.key = "2"}, "the storage \"2\" without data");
   refused({.type = "Tensor"}, "the name \"torch Tensor\"");
   const std::string twice = text("a") + tensor({}) + text("b") + tensor({.type = "IntStorage"});
-  CHECK_THROWS_WITH(parse(torch_archive(dictionary(twice))), Contains("a storage of two kinds"));
+  CHECK_THROWS_WITH(parse_archive(torch_archive(dictionary(twice))), Contains("a storage of two kinds"));
   std::string many;
   for (int i = 0; i < 12; ++i) many += text(std::to_string(i)) + tensor({});
-  CHECK_THROWS_WITH(parse(torch_archive(dictionary(many))),
+  CHECK_THROWS_WITH(parse_archive(torch_archive(dictionary(many))),
                     Contains("describes tensors of 288 bytes in storages of 24"));
 }
 
 TEST_CASE("a pickle that does anything else is refused at its opcode") {
   const auto refused = [](const std::string& pickle, const std::string& words) {
     CAPTURE(words);
-    CHECK_THROWS_WITH(parse(torch_archive(pickle)), Contains(words));
+    CHECK_THROWS_WITH(parse_archive(torch_archive(pickle)), Contains(words));
   };
   const std::string begin = "\x80\x02";
   refused(begin + "cos\nsystem\n",
@@ -167,18 +167,18 @@ TEST_CASE("a pickle that does anything else is refused at its opcode") {
   refused(begin + "N}b", "attributes of something else");
   refused(dictionary(text("a") + tensor({}) + text("a") + tensor({})), "names \"a\" twice");
   refused(begin + std::string((1 << 20) + 1, 'N'), "more than 1048576 objects");
-  CHECK(parse(torch_archive(begin + "}.")).empty());
+  CHECK(parse_archive(torch_archive(begin + "}.")).empty());
 }
 
 TEST_CASE("a file that is no archive of torch.save is refused") {
   const auto refused = [](const std::string& bytes, const std::string& words) {
     CAPTURE(words);
-    CHECK_THROWS_WITH(parse(bytes), Contains(words));
+    CHECK_THROWS_WITH(parse_archive(bytes), Contains(words));
   };
   const std::string good = torch_archive(dictionary(text("a") + tensor({})));
-  CHECK(parse(good).size() == 1);
+  CHECK(parse_archive(good).size() == 1);
   for (std::size_t size = 0; size < good.size(); ++size) {
-    CHECK_THROWS_AS(parse(good.substr(0, size)), Error);
+    CHECK_THROWS_AS(parse_archive(good.substr(0, size)), Error);
   }
   refused("\x80\x02\x8a\x0al\xfc\x9c" + std::string("F\xf9 j\xa8P\x19.more"),
           "format before PyTorch 1.6");
