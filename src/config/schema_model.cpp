@@ -29,8 +29,7 @@ std::vector<Key> model_keys() {
                    {.unit = "features",
                     .range = between(0, 65536),
                     .help = "features of a head, where all heads together are not the width (Qwen "
-                            "3: 128); 0: the width divided by the heads",
-                    .tasks = tasks_of_one_stack()}),
+                            "3: 128); 0: the width divided by the heads"}),
       ROFORMER_KEY(model.key_value_heads,
                    {.unit = "heads",
                     .range = between(0, 1024),

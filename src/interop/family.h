@@ -105,7 +105,6 @@ struct Family {
   bool rotates_halves = false;                // q and k rotate by halves, not by neighbours
   // Both heads begin with the same layers, so a folder has only one head.
   bool one_head = false;
-  bool always_tied = false;  // the language head's last layer is always the table of tokens
   // transformers adds no row for the token type if there are none.
   bool may_lack_token_types = false;
   bool output_bias = false;  // a translator's folder has final_logits_bias

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "interop/tokenizer_json.h"
 #include "text/marian_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 
@@ -128,8 +129,25 @@ void read_t5_tokenizer(const fs::path& folder, const FolderConfig& config, Pretr
 
 void write_t5_tokenizer(const TranslatorTokenizers& tokenizers, std::int64_t longest,
                         const fs::path& folder, std::vector<std::string>& notes) {
-  if (write_without_sentencepiece(tokenizers, "T5Tokenizer", folder, notes)) return;
   const Tokenizer& target = tokenizers.target;
+  const SpecialTokens& special = target.special();
+  const auto name = [&](TokenId id) {
+    return id < 0 ? nlohmann::json() : nlohmann::json(target.piece(id));
+  };
+  nlohmann::ordered_json config = {
+      {"tokenizer_class", "T5Tokenizer"},
+      {"unk_token", name(special.unknown)},
+      {"eos_token", name(special.separator)},
+      {"pad_token", name(special.padding >= 0 ? special.padding : special.separator)},
+      {"model_max_length", longest}};
+  const bool one = tokenizers.source.fingerprint() == target.fingerprint();
+  if (one && !has_sentencepiece(target) &&
+      write_tokenizer_json(target, {.after = special.separator}, folder, notes)) {
+    config["tokenizer_class"] = "PreTrainedTokenizerFast";
+    write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+    return;
+  }
+  if (write_without_sentencepiece(tokenizers, "T5Tokenizer", folder, notes)) return;
   const std::string contents(sentencepiece_model(target));
   write_file_atomically(folder / kT5Model, contents);
   const auto plain = make_sentencepiece_tokenizer(contents, kT5Model);
@@ -142,17 +160,7 @@ void write_t5_tokenizer(const TranslatorTokenizers& tokenizers, std::int64_t lon
         "this translator's tokenizers have another order or two models: the text must be encoded "
         "with this program");
   }
-  const SpecialTokens& special = target.special();
-  const auto name = [&](TokenId id) {
-    return id < 0 ? nlohmann::json() : nlohmann::json(target.piece(id));
-  };
-  const nlohmann::ordered_json config = {
-      {"tokenizer_class", "T5Tokenizer"},
-      {"extra_ids", std::max<std::int64_t>(gaps, 0)},
-      {"unk_token", name(special.unknown)},
-      {"eos_token", name(special.separator)},
-      {"pad_token", name(special.padding >= 0 ? special.padding : special.separator)},
-      {"model_max_length", longest}};
+  config["extra_ids"] = std::max<std::int64_t>(gaps, 0);
   write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
 }
 

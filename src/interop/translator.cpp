@@ -86,11 +86,6 @@ json vocabulary_json(const Tokenizer& tokenizer) {
   return object;
 }
 
-bool has_sentencepiece(const Tokenizer& tokenizer) {
-  return tokenizer.kind() == TokenizerKind::sentencepiece ||
-         tokenizer.kind() == TokenizerKind::marian;
-}
-
 void read_tokenizers(const fs::path& folder, const TranslatorTokens& tokens,
                      PretrainedModel& model) {
   const json config = read_object_if_there(folder / kTokenizerConfigFile);
@@ -165,6 +160,11 @@ void settle_output_bias(PretrainedModel& model) {
 }
 
 }  // namespace
+
+bool has_sentencepiece(const Tokenizer& tokenizer) {
+  return tokenizer.kind() == TokenizerKind::sentencepiece ||
+         tokenizer.kind() == TokenizerKind::marian;
+}
 
 std::string_view sentencepiece_model(const Tokenizer& tokenizer) {
   return tokenizer.kind() == TokenizerKind::marian ? sentencepiece_of(tokenizer)

@@ -41,6 +41,7 @@ struct TranslatorTokenizers {
 bool write_without_sentencepiece(const TranslatorTokenizers& tokenizers, const char* theirs,
                                  const std::filesystem::path& folder,
                                  std::vector<std::string>& notes);
+bool has_sentencepiece(const Tokenizer& tokenizer);
 // The SentencePiece model of a tokenizer that has one.
 std::string_view sentencepiece_model(const Tokenizer& tokenizer);
 void write_translator_tokenizers(const TranslatorTokenizers& tokenizers, std::int64_t longest,

@@ -98,7 +98,9 @@ TEST_CASE("a DeBERTa-v2 model is exported as it was") {
   }
   const Safetensors wanted(model_folder(name)), written(out);
   for (const std::string& tensor : wanted.names()) {
-    if (tensor.find("_predictions.") != std::string::npos) continue;
+    // The names of the head that differ, and the bias that transformers never reads.
+    const bool idle = tensor == "cls.predictions.bias" && !settings.model.tie_output;
+    if (idle || tensor.find("_predictions.") != std::string::npos) continue;
     CAPTURE(tensor);
     CHECK(at::equal(written.tensor(tensor), wanted.tensor(tensor)));
   }

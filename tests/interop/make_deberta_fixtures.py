@@ -38,7 +38,7 @@ def main():
         gradients=True))
     # Version 3's own files have the weights of another head beside it.
     folder = write("deberta_p2c", DebertaV2ForMaskedLM(DebertaV2Config(
-        pos_att_type="p2c", **(RELEASED | dict(share_att_key=False, norm_rel_ebd="none")), **SHAPE)),
+        pos_att_type="p2c", tie_word_embeddings=False, **(RELEASED | dict(share_att_key=False, norm_rel_ebd="none")), **SHAPE)),
         23, gradients=True)
     rename_weights(folder, lambda weights: weights | {
         "mask_predictions.dense.bias": weights["cls.predictions.transform.dense.bias"].clone()})

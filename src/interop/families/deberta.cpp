@@ -79,8 +79,7 @@ void read_distances(const JsonFields& fields, Settings& settings) {
 
 std::vector<ConfigField> deberta_fields() {
   return encoder_fields(
-      {.vocabulary = 128100, .layers = 24, .feed_forward = 6144},
-      written("tie_word_embeddings", [](const ExportedConfig&) { return Json(true); }),
+      {.vocabulary = 128100, .layers = 24, .feed_forward = 6144}, tied_head(),
       {activation("hidden_act"),
        probability("hidden_dropout_prob", &ModelSettings::dropout, 0.1),
        attention_dropout("attention_probs_dropout_prob", 0.1),
@@ -196,6 +195,28 @@ void expect_deberta(const Settings& settings, Wishes& wishes) {
   expect_head(settings, ClassifierHead::roformer, "DeBERTa", wishes);
 }
 
+// Version 3's own files, and transformers with "legacy": false, have the twins' names.
+WeightGroup deberta_language_head() {
+  using enum Size;
+  WeightGroup group =
+      with_decoder({{"cls.predictions.transform.dense", "head.dense", {width, width}},
+                    {"cls.predictions.transform.LayerNorm", "head.norm", {width}}},
+                   {.bias = "cls.predictions.bias",
+                    .decoder_bias = "cls.predictions.decoder.bias",
+                    .decoder = "cls.predictions.decoder.weight"},
+                   width);
+  for (const Twin& twin :
+       {Twin{"lm_predictions.lm_head.dense.weight", "cls.predictions.transform.dense.weight"},
+        Twin{"lm_predictions.lm_head.dense.bias", "cls.predictions.transform.dense.bias"},
+        Twin{"lm_predictions.lm_head.LayerNorm.weight",
+             "cls.predictions.transform.LayerNorm.weight"},
+        Twin{"lm_predictions.lm_head.LayerNorm.bias", "cls.predictions.transform.LayerNorm.bias"},
+        Twin{"lm_predictions.lm_head.bias", "cls.predictions.bias"}}) {
+    group.twins.push_back(twin);
+  }
+  return group;
+}
+
 }  // namespace
 
 Family deberta_family() {
@@ -255,26 +276,11 @@ Family deberta_family() {
                                {"output.dense", "feed_forward.outer", {width, inner}},
                                {"output.LayerNorm", "feed_forward.norm", {width}},
                            }}}},
-      // Version 3's own files, and transformers with "legacy": false, have the twins' names.
-      .language_head =
-          {.rows = {{"cls.predictions.transform.dense", "head.dense", {width, width}},
-                    {"cls.predictions.transform.LayerNorm", "head.norm", {width}},
-                    {"cls.predictions.bias", "head.decoder.bias", {vocabulary}}},
-           .twins = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"},
-                     {"cls.predictions.decoder.bias", "cls.predictions.bias"},
-                     {"lm_predictions.lm_head.dense.weight",
-                      "cls.predictions.transform.dense.weight"},
-                     {"lm_predictions.lm_head.dense.bias", "cls.predictions.transform.dense.bias"},
-                     {"lm_predictions.lm_head.LayerNorm.weight",
-                      "cls.predictions.transform.LayerNorm.weight"},
-                     {"lm_predictions.lm_head.LayerNorm.bias",
-                      "cls.predictions.transform.LayerNorm.bias"},
-                     {"lm_predictions.lm_head.bias", "cls.predictions.bias"}}},
+      .language_head = deberta_language_head(),
       .classification_head = {{{"pooler.dense", "classifier.dense", {width, width}},
                                {"classifier", "classifier.output", {Size::any, width}}}},
       .ignored_endings = {"position_ids"},
       .inside = {"encoder.", "embeddings"},
-      .always_tied = true,
       .may_lack_token_types = true,
       .expect = expect_deberta,
       .least_positions = 512,
