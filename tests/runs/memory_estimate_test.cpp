@@ -51,13 +51,14 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
 
 TEST_CASE("the estimate has one moment of Muon's matrices") {
   const TinyRun run("rope", {{"training.optimizer", "muon"}});
-  const OpenedTask opened = open_task({.settings = run.settings, .plan = {}});
+  const ComputePlan plan;
+  const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
   const ParameterStore& parameters = opened.task->parameters();
   const std::int64_t matrices = numbers_of_muon(run.settings.training, parameters);
   CHECK(matrices == 2 * (4 * 32 * 32 + 2 * 32 * 64));  // layers, width 32, inner width 64
   CHECK(numbers_of_muon({}, parameters) == 0);
   const auto state = [&](std::int64_t of_muon) {
-    return estimate_memory(run.settings, parameters.count(), 128, {}, 1, of_muon).state;
+    return estimate_memory(run.settings, parameters.count(), 128, plan, 1, of_muon).state;
   };
   CHECK(state(0) - state(matrices) == 4 * static_cast<std::uint64_t>(matrices));
 }

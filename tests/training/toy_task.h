@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -34,12 +35,13 @@ class ToyTask : public TrainingTask {
   explicit ToyTask(ToyOptions options = {})
       : options_(std::move(options)),
         parameters_(7),
-        matrix_(options_.hidden == 0 ? at::Tensor()
-                                     : parameters_.add({.name = "layer.weight",
-                                                        .shape = {options_.hidden, options_.width},
-                                                        .initial = normal(0.1),
-                                                        .depth = 1,
-                                                        .matrices = {8, options_.hidden - 8}})),
+        matrix_(options_.hidden == 0
+                    ? at::Tensor()
+                    : parameters_.add({.name = "layer.weight",
+                                       .shape = {options_.hidden, options_.width},
+                                       .initial = normal(1 / std::sqrt(options_.width)),
+                                       .depth = 1,
+                                       .matrices = {8, options_.hidden - 8}})),
         weight_(parameters_.add({.name = "linear.weight",
                                  .shape = {1, matrix_.defined() ? options_.hidden : options_.width},
                                  .initial = normal(0.1),
