@@ -15,6 +15,7 @@
 #include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
 #include "runs/train.h"
+#include "said.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -64,10 +65,15 @@ training: {{steps: 20e, batch: 8, learning_rate: 3e-3, validate_every: 10e, save
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder.path / name, std::ios::binary) << text;
   }
-  Outcome train(const std::string& name, const std::vector<std::string>& flags = {}) const {
+  struct Training : Outcome {
+    std::string log;  // with what is said before the run's folder exists
+  };
+  Training train(const std::string& name, const std::vector<std::string>& flags = {}) const {
     std::vector<std::string> words = {"train", file("tags.yaml"), "--run", name};
     words.insert(words.end(), flags.begin(), flags.end());
-    return run(words);
+    Training training;
+    training.log = said([&] { static_cast<Outcome&>(training) = run(words); });
+    return training;
   }
 };
 
@@ -87,12 +93,11 @@ std::vector<nlohmann::json> lines_without_times(const fs::path& run) {
 
 TEST_CASE("a tagger trains, resumes exactly, is evaluated and tags new sentences") {
   const TinyTags tiny;
-  const Outcome trained = tiny.train("whole");
+  const auto trained = tiny.train("whole");
   CAPTURE(trained.errors);
   REQUIRE(trained.code == 0);
-  const std::string log = read_file(tiny.runs() / "whole/log.txt");
-  CHECK(has(log, "36 sentences with 324 words of 4 tags (bio): O, B-KEY, B-MENU, I-KEY"));
-  CHECK(has(log, "exports as RoFormerForTokenClassification"));
+  CHECK(has(trained.log, "36 sentences with 324 words of 4 tags (bio): O, B-KEY, B-MENU, I-KEY"));
+  CHECK(has(trained.log, "exports as RoFormerForTokenClassification"));
   CHECK(has(read_file(tiny.runs() / "whole/config.yaml"), "B-MENU"));
 
   const std::string folder = tiny.run_folder("whole");
@@ -117,12 +122,14 @@ TEST_CASE("a tagger trains, resumes exactly, is evaluated and tags new sentences
         run({"evaluate", folder, "--data", tiny.file("wrong.conll"), "--errors", "3"});
     CHECK(has(wrong.errors, "X-KEY"));  // no tag of BIO
     tiny.write("wrong.conll", "Press O\nCtrl B-MENU\n. O\n\nAlt B-KEY\n+ I-KEY\nG I-NEW\n");
-    const Outcome shown =
-        run({"evaluate", folder, "--data", tiny.file("wrong.conll"), "--errors", "3"});
+    Outcome shown;
+    const std::string warned = said([&] {
+      shown = run({"evaluate", folder, "--data", tiny.file("wrong.conll"), "--errors", "3"});
+    });
+    CHECK(has(warned, "1 word with tags that are no classes of the model count as wrong: I-NEW"));
     REQUIRE(shown.code == 0);
     CHECK(has(shown.output, "[Ctrl is B-MENU, not B-KEY]"));
     CHECK(has(shown.output, "micro avg"));
-    CHECK(has(shown.errors + read_file(tiny.runs() / "whole/log.txt"), "B-KEY"));
     const auto same = nlohmann::json::parse(
         run({"evaluate", folder, "--against", folder, "--data", tiny.file("wrong.conll"), "--json"})
             .output);
@@ -149,14 +156,15 @@ TEST_CASE("a tagger trains, resumes exactly, is evaluated and tags new sentences
     CHECK(words[2].starts_with("+\tI-KEY\t0."));
     CHECK(words[5].empty());
     const auto json = lines_of(run({"predict", folder, "--json"}, plain).output);
-    REQUIRE(json.size() == 2);
+    REQUIRE(json.size() == 3);
+    CHECK(json[1].empty());
     CHECK(nlohmann::json::parse(json[0])["predicted"] ==
           nlohmann::json({"O", "B-KEY", "I-KEY", "I-KEY", "O"}));
 
     const auto object = nlohmann::json::parse(
         run({"predict", folder}, "{\"id\": 3, \"tokens\": [\"Alt\"]}\n").output);
     CHECK(object["id"] == 3);
-    CHECK(object["predicted"] == nlohmann::json({"B-KEY"}));
+    CHECK(object["predicted"] == nlohmann::json::array({"B-KEY"}));
     CHECK(object["probabilities"][0].get<double>() > 0.5);
     CHECK(
         run({"predict", folder, "--format", "conll"}, "Ctrl\nAlt\n").output.starts_with("Ctrl B-"));
@@ -220,29 +228,29 @@ TEST_CASE("a tagger of another scheme, data and source") {
                               "\n"
                               R"({"tokens": ["File"], "tags": [0]})"
                               "\n");
-    const Outcome outcome =
+    const auto outcome =
         tiny.train("plain", {"--data.train", tiny.file("plain.jsonl"), "--data.validation",
                              tiny.file("plain.jsonl"), "--tagging.classes", "[NOUN, VERB]",
                              "--training.steps", "2"});
     CAPTURE(outcome.errors);
     REQUIRE(outcome.code == 0);
-    CHECK(has(read_file(tiny.runs() / "plain/log.txt"), "2 tags (plain): NOUN, VERB"));
+    CHECK(has(outcome.log, "2 tags (plain): NOUN, VERB"));
     const auto found =
         nlohmann::json::parse(run({"evaluate", tiny.run_folder("plain"), "--json"}).output);
     CHECK(found["figures"]["entity_f1"] == found["figures"]["accuracy"]);
   }
   SECTION("broken sequences are told, IOB1 is changed") {
     tiny.write("broken.conll", tiny.conll + "the O\nFile I-MENU\n");
-    CHECK(tiny.train("broken", {"--data.train", tiny.file("broken.conll"), "--training.steps", "1"})
-              .code == 0);
-    CHECK(has(read_file(tiny.runs() / "broken/log.txt"),
-              "1 of 37 sentences have tags that break bio, the first at line 361"));
+    const auto broken =
+        tiny.train("broken", {"--data.train", tiny.file("broken.conll"), "--training.steps", "1"});
+    CHECK(broken.code == 0);
+    CHECK(has(broken.log, "1 of 37 sentences have tags that break bio, the first at line 361"));
     tiny.write("iob1.conll", "File I-MENU\nOpen B-MENU\n\nPress O\nCtrl I-KEY\n");
-    CHECK(tiny.train("iob1", {"--data.train", tiny.file("iob1.conll"), "--data.validation",
-                              tiny.file("iob1.conll"), "--training.steps", "1"})
-              .code == 0);
-    CHECK(
-        has(read_file(tiny.runs() / "iob1/log.txt"), "2 of 3 entities begin with I-, as in IOB1"));
+    const auto changed =
+        tiny.train("iob1", {"--data.train", tiny.file("iob1.conll"), "--data.validation",
+                            tiny.file("iob1.conll"), "--training.steps", "1"});
+    CHECK(changed.code == 0);
+    CHECK(has(changed.log, "2 of 3 entities begin with I-, as in IOB1"));
   }
   SECTION("what cannot be trained on is refused in a line") {
     const auto complaint = [&](const std::vector<std::string>& flags) {
@@ -293,12 +301,6 @@ TEST_CASE("the configurations of taggers train") {
 
 TEST_CASE("a language model's folder is fine-tuned as a tagger") {
   const TinyTags tiny;
-  const Outcome outcome = run({"train", tiny.file("tags.yaml"), "--run", "bert", "--model.from",
-                               model_folder("bert").string(), "--tokenizer.file", "",
-                               "--training.steps", "1", "--model.layers", "2"});
-  CAPTURE(outcome.errors);
-  // The shape of the file's model is another.
-  CHECK(outcome.code == 2);
   tiny.write("from.yaml", fmt::format("task: tagging\nthreads: 1\nruns: {}\ndata: {{train: "
                                       "train.conll, validation: dev.conll, length: 16}}\n"
                                       "training: {{steps: 1, batch: 8}}\n",

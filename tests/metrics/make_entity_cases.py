@@ -4,6 +4,7 @@ them: its default mode for BIO (also for IOB1 and tags without a type), its stri
 Run: python make_entity_cases.py > entity_cases.json (seqeval 1.2.2).
 """
 import json
+import math
 import random
 import warnings
 
@@ -54,8 +55,13 @@ def case(scheme, sentences, broken):
         predicted.append(changed(truth, marks, types, random.choice([0, 0.2, 1])))
     strict = dict(mode="strict", scheme=IOBES) if scheme == "bioes" else {}
     report = classification_report(labelled, predicted, output_dict=True, **strict)
-    report = {name: {key: float(value) for key, value in row.items()} for name, row in report.items()}
-    return dict(scheme=scheme, labelled=labelled, predicted=predicted, report=report)
+    return dict(scheme=scheme, labelled=labelled, predicted=predicted, report=numbers(report))
+
+
+def numbers(report):
+    """Plain numbers. The means over no types, which are NaN, are 0 here."""
+    return {name: {key: 0 if math.isnan(value) else float(value) for key, value in row.items()}
+            for name, row in report.items()}
 
 
 def main():
@@ -67,9 +73,7 @@ def main():
         truth = [sequence("BIES", TYPES, 12, 0.3) for _ in range(2)]
         found = [changed(tags, "BIES", TYPES, 0.3) for tags in truth]
         report = classification_report(truth, found, output_dict=True)
-        cases.append(dict(scheme="bio", labelled=truth, predicted=found, report={
-            name: {key: float(value) for key, value in row.items()}
-            for name, row in report.items()}))
+        cases.append(dict(scheme="bio", labelled=truth, predicted=found, report=numbers(report)))
     print(json.dumps(cases, separators=(",", ":")))
 
 

@@ -87,7 +87,8 @@ std::string answer(TaggedFormat format, bool json, const TaggedLines& lines,
                    const SentenceTags& found) {
   if (format == TaggedFormat::jsonl && lines.object.is_null()) return "\n";  // left out
   if (format == TaggedFormat::jsonl) return json_line(lines, found);
-  if (json) return found.tags.empty() ? "" : json_line(lines, found);
+  if (json && found.tags.empty()) return format == TaggedFormat::text ? "\n" : "";
+  if (json) return json_line(lines, found);
   return format == TaggedFormat::text ? word_lines(lines, found) : conll_lines(lines, found);
 }
 
