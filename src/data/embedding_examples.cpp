@@ -63,14 +63,14 @@ std::vector<std::size_t> text_columns(const TableReader& table, const EmbeddingS
       constexpr std::size_t kFew = 8;
       throw_usage(kKey,
                   table.file() + " has neither sentence1 and sentence2 nor anchor and positive",
-                  fmt::format("name the columns of the two texts: --embedding.text A,B; its "
+                  fmt::format("name the columns of the two texts: --embedding.text [A,B]; its "
                               "columns: {}",
                               printable(few_of(table.names(), kFew))));
     }
   }
   if (names.size() < 2 || names.size() > 3) {
     throw_usage(kKey, fmt::format("names {} columns", names.size()),
-                "two for pairs, three for triplets: --embedding.text A,B");
+                "two for pairs, three for triplets: --embedding.text [A,B]");
   }
   if (names.size() == 3 && settings.loss == EmbeddingLoss::cosine) {
     throw_usage(kKey, "names three columns, and embedding.loss cosine compares two texts",

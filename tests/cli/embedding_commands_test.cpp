@@ -257,8 +257,8 @@ TEST_CASE("what an embedder cannot be trained on is refused in one line") {
     more.insert(more.begin(), {"--data.train", folder.write(name, text), "--training.steps", "1"});
     return folder.train("refused", more).errors;
   };
-  CHECK(has(refusal("a.csv", "q,a\nx,y\n"), "--embedding.text A,B; its columns: q, a"));
-  CHECK(has(refusal("b.csv", "q,a\nx,y\n", {"--embedding.text", "q,b"}), "has no column \"b\""));
+  CHECK(has(refusal("a.csv", "q,a\nx,y\n"), "--embedding.text [A,B]; its columns: q, a"));
+  CHECK(has(refusal("b.csv", "q,a\nx,y\n", {"--embedding.text", "[q,b]"}), "has no column \"b\""));
   CHECK(has(refusal("c.csv", "q,a\nx,y\n", {"--embedding.text", "q"}), "names 1 columns"));
   CHECK(has(refusal("d.csv", "sentence1,sentence2\na,\n"), "d.csv:2: \"sentence2\" is empty"));
   CHECK(has(refusal("e.csv", "sentence1,sentence2\na,b\n", {"--embedding.loss", "cosine"}),
@@ -271,9 +271,10 @@ TEST_CASE("what an embedder cannot be trained on is refused in one line") {
                      folder.write("v.csv", "sentence1,sentence2,score\na,b,1\n")}),
             "scores from -3 to 2"));
   CHECK(has(refusal("h.csv", "sentence1,sentence2\na,b\n"), "is for"));
-  CHECK(has(refusal("i.csv", "anchor,positive,negative\na,b,c\n",
-                    {"--embedding.loss", "cosine", "--embedding.text", "anchor,positive,negative"}),
-            "compares two texts"));
+  CHECK(
+      has(refusal("i.csv", "anchor,positive,negative\na,b,c\n",
+                  {"--embedding.loss", "cosine", "--embedding.text", "[anchor,positive,negative]"}),
+          "compares two texts"));
   CHECK(!fs::exists(folder.of("refused")));
 }
 

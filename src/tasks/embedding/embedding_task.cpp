@@ -49,7 +49,7 @@ void require_one_form(const Settings& settings, const EmbeddingSet& training,
   throw_usage("data.validation",
               fmt::format("{} holds {}, {} holds {}", settings.data.validation.string(),
                           form(validation), settings.data.train.string(), form(training)),
-              "name the columns to read in both: --embedding.text A,B");
+              "name the columns to read in both: --embedding.text [A,B]");
 }
 
 void warn_of_known_texts(const Settings& settings, const EmbeddingSet& training,
