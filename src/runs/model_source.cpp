@@ -262,7 +262,8 @@ std::string model_source_fingerprint(const fs::path& from) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const fs::path& file = entry.path();
       const std::string type = file.extension().string();
-      const bool read = type == ".safetensors" || type == ".json" || type == ".model" ||
+      const bool read = type == ".safetensors" || type == ".bin" || type == ".json" ||
+                        type == ".model" || file.filename() == "merges.txt" ||
                         file.filename() == "vocab.txt";
       if (read) files.push_back(file);
     }
