@@ -35,19 +35,19 @@ const json& hugging_face_fixture() {
 class Message {
  public:
   Message& number(std::uint64_t field, std::uint64_t value) {
-    varint(field << 3);
-    varint(value);
+    field_number(field << 3);
+    field_number(value);
     return *this;
   }
   Message& single(std::uint64_t field, float value) {
-    varint(field << 3 | 5);
+    field_number(field << 3 | 5);
     const auto bits = std::bit_cast<std::uint32_t>(value);
     for (int i = 0; i < 4; ++i) bytes_ += static_cast<char>(bits >> (8 * i) & 0xff);
     return *this;
   }
   Message& text(std::uint64_t field, std::string_view value) {
-    varint(field << 3 | 2);
-    varint(value.size());
+    field_number(field << 3 | 2);
+    field_number(value.size());
     bytes_ += value;
     return *this;
   }
@@ -56,7 +56,7 @@ class Message {
  private:
   std::string bytes_;
 
-  void varint(std::uint64_t value) {
+  void field_number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(0x80 | (value & 0x7f));
     bytes_ += static_cast<char>(value);
   }
