@@ -17,15 +17,16 @@ using Catch::Contains;
 
 namespace {
 
-void check_deberta_refused(const std::string& key, const nlohmann::json& value, const std::string& words) {
+void check_deberta_refused(const std::string& key, const nlohmann::json& value,
+                           const std::string& words) {
   const FolderCopy copy("deberta");
   copy.set(key, value);
   CAPTURE(key);
   CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path), Contains(words));
 }
 
-ExportSummary export_deberta_again(const PretrainedModel& model, const Settings& settings,
-                           const fs::path& folder) {
+ExportSummary export_deberta(const PretrainedModel& model, const Settings& settings,
+                             const fs::path& folder) {
   return write_hugging_face_folder(
       {.settings = settings, .tensors = model.tensors, .tokenizer = *model.tokenizer}, folder);
 }
@@ -56,7 +57,8 @@ TEST_CASE("a DeBERTa-v2 folder says its distances and their projections") {
 }
 
 TEST_CASE("what a DeBERTa-v2 folder computes otherwise is refused") {
-  check_deberta_refused("relative_attention", false, "\"relative_attention\" is false, wanted true");
+  check_deberta_refused("relative_attention", false,
+                        "\"relative_attention\" is false, wanted true");
   check_deberta_refused("position_biased_input", true, "wanted false: no table of positions");
   check_deberta_refused("position_biased_input", nullptr, "wanted false: no table of positions");
   check_deberta_refused("conv_kernel_size", 3, "wanted 0: there is no convolution");
@@ -66,8 +68,10 @@ TEST_CASE("what a DeBERTa-v2 folder computes otherwise is refused") {
   check_deberta_refused("embedding_size", 8, "\"embedding_size\" is 8, wanted 16");
   check_deberta_refused("attention_head_size", 4, "\"attention_head_size\" is 4, wanted 8");
   check_deberta_refused("position_buckets", 40, "less than twice the longest distance, 5");
-  check_deberta_refused("position_buckets", 3, "has the shape [8, 16], config.json makes it [6, 16]");
-  check_deberta_refused("share_att_key", false, "has no tensor \"encoder.layer.0.attention.self.pos_key");
+  check_deberta_refused("position_buckets", 3,
+                        "has the shape [8, 16], config.json makes it [6, 16]");
+  check_deberta_refused("share_att_key", false,
+                        "has no tensor \"encoder.layer.0.attention.self.pos_key");
   const FolderCopy copy("deberta_classification");
   copy.set("pooler_hidden_act", "relu");
   CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path),
@@ -83,7 +87,7 @@ TEST_CASE("a DeBERTa-v2 model is exported as it was") {
   settings.task = model.has_language_head() ? TaskKind::mlm : TaskKind::glue;
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  const ExportSummary summary = export_deberta_again(model, settings, out);
+  const ExportSummary summary = export_deberta(model, settings, out);
   const nlohmann::json theirs = read_json(model_folder(name) / "config.json"),
                        ours = read_json(out / "config.json");
   CHECK(summary.architecture == theirs["architectures"][0]);
@@ -120,7 +124,7 @@ TEST_CASE("a scheme that DeBERTa-v2 does not have is refused, all at once") {
   deberta.bias = false;
   deberta.norm_epsilon = 1e-5;
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH(export_deberta_again(model, settings, folder.path / "out"),
+  CHECK_THROWS_WITH(export_deberta(model, settings, folder.path / "out"),
                     Contains("position.deberta.index code") &&
                         Contains("position.deberta.bias true") &&
                         Contains("position.deberta.norm_epsilon"));

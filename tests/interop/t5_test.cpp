@@ -18,16 +18,16 @@ using Catch::Contains;
 
 namespace {
 
-void check_t5_refused(const std::string& key, const nlohmann::json& value, const std::string& words) {
+void check_t5_refused(const std::string& key, const nlohmann::json& value,
+                      const std::string& words) {
   const FolderCopy copy("t5");
   copy.set(key, value);
   CAPTURE(key);
   CHECK_THROWS_WITH(read_hugging_face_folder(copy.folder.path), Contains(words));
 }
 
-ExportSummary export_t5_again(const PretrainedModel& model, const Settings& settings,
-                           const std::map<std::string, at::Tensor>& tensors,
-                           const fs::path& folder) {
+ExportSummary export_t5(const PretrainedModel& model, const Settings& settings,
+                        const std::map<std::string, at::Tensor>& tensors, const fs::path& folder) {
   return write_hugging_face_folder({.settings = settings,
                                     .tensors = tensors,
                                     .tokenizer = *model.tokenizer,
@@ -90,7 +90,7 @@ TEST_CASE("a T5 folder says its model and its search") {
 TEST_CASE("what a T5 folder computes otherwise is refused") {
   check_t5_refused("feed_forward_proj", "gated-relu", "wanted one of relu, gated-gelu");
   check_t5_refused("architectures", {"T5ForTokenClassification"},
-                "wanted T5ForConditionalGeneration or T5EncoderModel");
+                   "wanted T5ForConditionalGeneration or T5EncoderModel");
   check_t5_refused("relative_attention_num_buckets", 6, "a multiple of 4");
   check_t5_refused("relative_attention_max_distance", 2, "a multiple of 4");
   check_t5_refused("d_kv", 8, "has the shape [12, 16], config.json makes it [16, 16]");
@@ -112,7 +112,7 @@ TEST_CASE("a tied output that is not scaled is written out, and read as the tabl
   settings.model.embedding_scale = EmbeddingScale::none;
   const TemporaryFolder folder;
   const fs::path out = folder.path / "out";
-  export_t5_again(model, settings, model.tensors, out);
+  export_t5(model, settings, model.tensors, out);
   CHECK(read_json(out / "config.json")["tie_word_embeddings"] == false);
   const Safetensors written(out);
   const at::Tensor table = model.tensors.at("embedding.tokens.weight");
@@ -132,7 +132,7 @@ TEST_CASE("a translator that T5 cannot express is refused, all at once") {
   settings.model.norm = NormPlacement::post;
   settings.model.activation = ActivationKind::geglu;
   const TemporaryFolder folder;
-  CHECK_THROWS_WITH(export_t5_again(model, settings, model.tensors, folder.path / "out"),
+  CHECK_THROWS_WITH(export_t5(model, settings, model.tensors, folder.path / "out"),
                     Contains("T5ForConditionalGeneration cannot express") &&
                         Contains("position.decoder same") && Contains("position.none.scale none") &&
                         Contains("model.norm pre") && Contains("geglu_tanh or swiglu"));
