@@ -138,8 +138,9 @@ void compare_choices(const TranslatorTokens& tokens, PretrainedModel& model) {
     return std::ranges::find(tokens.never, id) != tokens.never.end();
   };
   model.settings.decoding.unknown = !excluded(special.unknown);
+  const std::int64_t pieces = model.tokenizer->vocabulary_size();
   const auto others = std::ranges::count_if(tokens.never, [&](std::int64_t id) {
-    return id != special.unknown && id != special.padding && id != tokens.begin;
+    return id < pieces && id != special.unknown && id != special.padding && id != tokens.begin;
   });
   if (others > 0) {
     model.notes.push_back(fmt::format(

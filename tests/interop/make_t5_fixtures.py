@@ -133,9 +133,6 @@ def write(name, seed, steps, own_output=False, search={}, **options):
     with torch.no_grad():
         (folder / "expected.json").write_text(
             json.dumps(generate(model, folder, pieces), indent=1) + "\n")
-    if own_output:  # as transformers 5 saves a tokenizer
-        T5Tokenizer.from_pretrained(folder).save_pretrained(folder)
-        (folder / "spiece.model").unlink()
 
 
 def write_encoder():
