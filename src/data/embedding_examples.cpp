@@ -65,7 +65,7 @@ std::vector<std::size_t> text_columns(const TableReader& table, const EmbeddingS
                   table.file() + " has neither sentence1 and sentence2 nor anchor and positive",
                   fmt::format("name the columns of the two texts: --embedding.text [A,B]; its "
                               "columns: {}",
-                              printable(few_of(table.names(), kFew))));
+                              clean_line(few_of(table.names(), kFew))));
     }
   }
   if (names.size() < 2 || names.size() > 3) {
@@ -100,7 +100,7 @@ double parse_score(const std::string& text, const std::string& location) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, score);
   if (error == std::errc() && stop == end && std::isfinite(score)) return score;
-  throw_failure(location, fmt::format("the score is \"{}\", wanted a number", printable(text)));
+  throw_failure(location, fmt::format("the score is {}, wanted a number", printable(text)));
 }
 
 // The hash of a text as a share from 0 to 1.
@@ -143,7 +143,7 @@ EmbeddingExamples read_embedding_examples(const fs::path& file, const Settings& 
       std::string text = table.text(column);
       if (is_blank(text)) {
         throw_failure(table.location(),
-                      fmt::format("\"{}\" is empty", printable(table.names()[column])));
+                      fmt::format("{} is empty", printable(table.names()[column])));
       }
       texts.push_back(number(std::move(text)));
     }

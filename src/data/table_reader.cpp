@@ -81,8 +81,7 @@ std::optional<std::size_t> TableReader::find(std::string_view name) const {
 
 std::size_t TableReader::column(const std::string& wanted, std::string_view key) const {
   if (std::ranges::count(names_, wanted) > 1) {
-    throw_usage(std::string(key),
-                fmt::format("{} has two columns \"{}\"", file_, printable(wanted)),
+    throw_usage(std::string(key), fmt::format("{} has two columns {}", file_, printable(wanted)),
                 "name it by its number, from 1");
   }
   if (const auto named = find(wanted)) return *named;
@@ -92,8 +91,8 @@ std::size_t TableReader::column(const std::string& wanted, std::string_view key)
   constexpr std::size_t kFew = 8;
   std::string hint = suggestion(wanted, names_);
   if (!hint.empty()) hint += "; ";
-  throw_usage(std::string(key), fmt::format("{} has no column \"{}\"", file_, printable(wanted)),
-              fmt::format("{}its columns: {}", hint, printable(few_of(names_, kFew))));
+  throw_usage(std::string(key), fmt::format("{} has no column {}", file_, printable(wanted)),
+              fmt::format("{}its columns: {}", hint, clean_line(few_of(names_, kFew))));
 }
 
 bool TableReader::next() {
@@ -117,7 +116,7 @@ const nlohmann::json* TableReader::field(std::size_t column) const {
 std::string TableReader::text(std::size_t column) {
   if (!is_json()) return cells_[column];
   const nlohmann::json* const value = field(column);
-  if (value == nullptr) records_.refuse(fmt::format("has no \"{}\"", printable(names_[column])));
+  if (value == nullptr) records_.refuse(fmt::format("has no {}", printable(names_[column])));
   return records_.valid(text_of(*value));
 }
 

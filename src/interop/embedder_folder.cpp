@@ -46,7 +46,7 @@ std::vector<Module> read_modules(const fs::path& folder) {
 }
 
 [[noreturn]] void refuse_pooling(const fs::path& file, const std::string& mode) {
-  throw_failure(file.string(), fmt::format("pools by \"{}\"", printable(mode)),
+  throw_failure(file.string(), fmt::format("pools by {}", printable(mode)),
                 "this program has the mean of all tokens (mean) and the first token (cls)");
 }
 
@@ -97,7 +97,7 @@ void note_prompt(const fs::path& folder, std::vector<std::string>& notes) {
   const auto prompt = config.find("default_prompt_name");
   if (prompt == config.end() || !prompt->is_string()) return;
   notes.push_back(
-      fmt::format("sentence-transformers puts its prompt \"{}\" before every text; "
+      fmt::format("sentence-transformers puts its prompt {} before every text; "
                   "here texts are read as they are",
                   printable(prompt->get<std::string>())));
 }

@@ -177,7 +177,7 @@ class Exporter {
     }
     for (const FolderWeight& idle : expand_idle(group, settings_, rows_)) {
       const FolderWeight::Part& part = idle.parts.front();
-      tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+      tensors_.push_back({.name = stored_name(group, part.theirs),
                           .value = idle.ours.empty() ? at::zeros(part.shape, at::kFloat)
                                                      : weight(idle.ours).to(at::kFloat)});
     }
