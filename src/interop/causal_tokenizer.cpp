@@ -13,6 +13,7 @@
 #include "interop/folder.h"
 #include "text/byte_level_file.h"
 #include "text/chat_template.h"
+#include "text/foreign_files.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/tokenizer.h"
@@ -169,23 +170,6 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   return config;
 }
 
-// Whether tokenizer.model is SentencePiece's. tiktoken's lists of pieces have the same file name.
-bool has_sentencepiece_model(const fs::path& folder, bool byte_level,
-                             std::vector<std::string>& notes) {
-  const fs::path file = folder / kSentencePiece;
-  if (!is_there(file)) return false;
-  if (is_sentencepiece_model(read_file(file, kLargestVocabulary))) return true;
-  if (!byte_level) {
-    throw_failure(file.string(), "is not a SentencePiece model",
-                  "where it is tiktoken's, put the tokenizer.json of a byte-level BPE beside it, "
-                  "which AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
-  }
-  notes.push_back(
-      "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as transformers "
-      "does");
-  return false;
-}
-
 void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) {
   const fs::path config = folder / kTokenizerConfigFile;
   const json flags = is_there(config) ? read_json(config) : json::object();
@@ -195,13 +179,62 @@ void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) 
       "as tokenizer.model says");
 }
 
+// tokenizer.json, or nothing if the folder has none that is read here. A note gives the reason.
+// Throws Error (failure) for a byte-level one that is damaged.
+std::unique_ptr<Tokenizer> read_whole_file(const fs::path& folder,
+                                           std::vector<std::string>& notes) {
+  const fs::path file = folder / kTokenizerFile;
+  if (!is_there(file)) return nullptr;
+  const std::string text = read_file(file, kLargestVocabulary);
+  if (!is_byte_level_file(text)) {
+    notes.push_back("its tokenizer.json is none that is read here: BPE and unigram models are");
+    return nullptr;
+  }
+  try {
+    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+  } catch (const Error& error) {
+    if (text.find("\"ByteLevel\"") != std::string::npos) throw;
+    notes.push_back(fmt::format("its tokenizer.json is not read here: {}", error.what()));
+    return nullptr;
+  }
+}
+
+// tokenizer.model comes before tokenizer.json unless it is none of SentencePiece's (tiktoken's
+// lists of pieces have the same name) or lacks tokens that were added to the model.
+std::unique_ptr<Tokenizer> read_tokenizer_of(const fs::path& folder,
+                                             std::vector<std::string>& notes) {
+  const fs::path model = folder / kSentencePiece;
+  std::unique_ptr<Tokenizer> whole = read_whole_file(folder, notes);
+  if (!is_there(model)) {
+    if (whole == nullptr && has_vocabulary_and_merges(folder)) {
+      return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
+    }
+    return whole;
+  }
+  const bool pieces = is_sentencepiece_model(read_file(model, kLargestVocabulary));
+  if (!pieces && whole != nullptr) {
+    notes.push_back(
+        "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as "
+        "transformers does");
+    return whole;
+  }
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(
+      {.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::byte_level, .file = model});
+  if (whole != nullptr && whole->vocabulary_size() > tokenizer->vocabulary_size()) {
+    notes.push_back(
+        fmt::format("its tokenizer.json is read, which has {} tokens more than tokenizer.model",
+                    whole->vocabulary_size() - tokenizer->vocabulary_size()));
+    return whole;
+  }
+  if (pieces) note_prefix_space(folder, notes);
+  return tokenizer;
+}
+
 std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedModel& model) {
   model.notes.push_back(
       fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
-                  is_there(folder / kTokenizerFile)
-                      ? "its tokenizer.json is not one that is read here (a byte-level BPE, or "
-                        "SentencePiece's tokenizer.model, is)"
-                      : "it has no tokenizer.model"));
+                  is_there(folder / kTokenizerFile) ? "its tokenizer is not read"
+                                                    : "it has no tokenizer.model"));
   return make_id_tokenizer(id_model(model.settings.model.vocabulary), folder.string());
 }
 
@@ -209,17 +242,10 @@ std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedMode
 
 void read_causal_tokenizer(const fs::path& folder, PretrainedModel& model) {
   DecodingSettings& decoding = model.settings.decoding;
-  const fs::path whole = folder / kTokenizerFile;
-  const bool byte_level =
-      is_there(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary));
-  const bool pieces = has_sentencepiece_model(folder, byte_level, model.notes);
-  if (!pieces && !byte_level) {
+  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer_of(folder, model.notes);
+  if (tokenizer == nullptr) {
     model.tokenizer = make_ids(folder, model);
   } else {
-    if (pieces) note_prefix_space(folder, model.notes);
-    std::unique_ptr<Tokenizer> tokenizer =
-        open_tokenizer({.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::byte_level,
-                        .file = pieces ? folder / kSentencePiece : whole});
     tokenizer->set_chat(read_chat_format(folder, model.notes));
     decoding.prompt_start = prompt_start_of(folder, *tokenizer, model.notes);
     model.tokenizer = std::move(tokenizer);

@@ -18,6 +18,7 @@
 #include "interop/tokenizer_json.h"
 #include "text/added_tokens.h"
 #include "text/byte_level_file.h"
+#include "text/foreign_files.h"
 #include "text/word_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
@@ -29,6 +30,8 @@ using nlohmann::json;
 
 constexpr const char* kWordPieces = "vocab.txt";
 constexpr const char* kDictionary = "dict.txt";
+// XLM-R's and CamemBERT's: the ids of a model are other than those of this SentencePiece model.
+constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
 // Files that hold a whole tokenizer. An export writes the first or the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
@@ -265,10 +268,21 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
         vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
         notes);
   }
+  if (has_vocabulary_and_merges(folder)) {
+    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
+  }
+  if (is_there(folder / kFairseqPieces)) {
+    throw_failure((folder / kFairseqPieces).string(),
+                  "numbers its pieces otherwise than the model, whose special tokens come first",
+                  "put the model's tokenizer.json beside it, which "
+                  "AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
+  }
   for (const char* name : kModelFiles) {
     if (is_there(folder / name)) return open_tokenizer({.file = folder / name});
   }
-  throw_failure(folder.string(), "has no tokenizer: no vocab.txt, tokenizer.json or *.model",
+  throw_failure(folder.string(),
+                "has no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or "
+                "*.model",
                 "put the model's vocab.txt beside its config.json");
 }
 

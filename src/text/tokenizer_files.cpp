@@ -14,6 +14,7 @@
 #include "text/byte_level_file.h"
 #include "text/byte_level_tokenizer.h"
 #include "text/chat_template.h"
+#include "text/foreign_files.h"
 #include "text/marian_tokenizer.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -89,8 +90,8 @@ const FileKind& recognised_kind(const TokenizerSource& source) {
   }
   throw_failure(
       source.location, source.contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
-      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
-      "BPE, and character lists");
+      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a BPE or unigram "
+      "model, vocab.json with merges.txt, tiktoken's ranks, and character lists");
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
@@ -168,9 +169,10 @@ std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
   if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  return is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))
-             ? whole.string()
-             : "";
+  if (is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))) {
+    return whole.string();
+  }
+  return has_vocabulary_and_merges(folder) ? (folder / "vocab.json").string() : "";
 }
 
 // Refuses a folder of Hugging Face's, with a config.json or a tokenizer_config.json, and says what
@@ -212,7 +214,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
     return tokenizer;
   }
   return make_tokenizer({.kind = settings.kind,
-                         .contents = read_file(settings.file, kLargestVocabulary),
+                         .contents = read_tokenizer_file(settings.file),
                          .cased = settings.cased,
                          .location = settings.file.string()});
 }
