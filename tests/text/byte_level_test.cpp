@@ -232,13 +232,12 @@ TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong
   CHECK(refusal(vocabulary("new", -1)).find("the id of \"new\" is -1") != std::string::npos);
   CHECK(refusal(vocabulary("new", 1 << 30)).find("the id of \"new\"") != std::string::npos);
   CHECK(refusal(vocabulary("new", 90'000'000)).find("numbers \"new\"") != std::string::npos);
-  CHECK(refusal(merges(nullptr)).find("\"model.merges\" is null, wanted a list") !=
-        std::string::npos);
+  CHECK(refusal(merges(nullptr)).find("\"model.merges\"") != std::string::npos);
   CHECK(refusal(merges({"a"})).find("its merge 0 is \"a\"") != std::string::npos);
   CHECK(refusal(merges({"a zzz"})).find("merges \"zzz\", which is no piece") != std::string::npos);
   CHECK(refusal(merges({"z z"})).find("merges to \"zz\"") != std::string::npos);
   CHECK(refusal({{"model", {{"type", "Unigram"}}}}).find("\"model.vocab\"") != std::string::npos);
-  CHECK(refusal({{"model", {{"dropout", 0.1}}}}).find("\"dropout\"") != std::string::npos);
+  CHECK(refusal({{"model", {{"dropout", 0.1}}}}).find("\"model.dropout\"") != std::string::npos);
   CHECK(refusal({{"model", {{"unk_token", "nn"}}}}).find("unk_token") != std::string::npos);
   CHECK(refusal({{"normalizer", {{"type", "Other"}}}}).find("\"normalizer.type\" is \"Other\"") !=
         std::string::npos);
