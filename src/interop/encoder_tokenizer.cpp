@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,11 +14,11 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
-#include "interop/tokenizer_json.h"
 #include "text/added_tokens.h"
 #include "text/byte_level_file.h"
 #include "text/foreign_files.h"
 #include "text/word_tokenizer.h"
+#include "text/wordpiece_json.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -116,9 +115,6 @@ void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>&
   }
 }
 
-constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                         "[MASK]"};
-
 // Collects the added tokens of a folder with a WordPiece tokenizer. They come from tokenizer.json,
 // from "added_tokens_decoder" and "additional_special_tokens" in tokenizer_config.json, and from
 // added_tokens.json, which older releases wrote. The result is ordered by id and leaves out BERT's
@@ -203,11 +199,6 @@ class AddedTokenReader {
   bool has(const std::string& content) const {
     return std::ranges::any_of(found_,
                                [&](const auto& entry) { return entry.second.content == content; });
-  }
-
-  static bool is_plain_bert_token(const AddedToken& token) {
-    const bool named = std::ranges::find(kBertTokens, token.content) != kBertTokens.end();
-    return named && !token.single_word && !token.takes_before && !token.takes_behind;
   }
 };
 

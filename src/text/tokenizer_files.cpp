@@ -23,6 +23,7 @@
 #include "text/translation_tokenizers.h"
 #include "text/vocabulary_tokenizer.h"
 #include "text/word_tokenizer.h"
+#include "text/wordpiece_json.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -169,8 +170,9 @@ std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
   if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  if (is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))) {
-    return whole.string();
+  if (is_in_folder(whole)) {
+    const std::string text = read_file(whole, kLargestVocabulary);
+    if (is_byte_level_file(text) || is_wordpiece_json(text)) return whole.string();
   }
   return has_vocabulary_and_merges(folder) ? (folder / "vocab.json").string() : "";
 }
@@ -213,10 +215,16 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
     }
     return tokenizer;
   }
-  return make_tokenizer({.kind = settings.kind,
-                         .contents = read_tokenizer_file(settings.file),
-                         .cased = settings.cased,
-                         .location = settings.file.string()});
+  TokenizerSource source = {.kind = settings.kind,
+                            .contents = read_tokenizer_file(settings.file),
+                            .cased = settings.cased,
+                            .location = settings.file.string()};
+  if (is_wordpiece_json(source.contents)) {
+    const WordPieceModel model = wordpiece_of_tokenizer_json(source.contents, source.location);
+    source.contents = wordpiece_contents(model);
+    source.cased = !model.rules.lower_case;
+  }
+  return make_tokenizer(std::move(source));
 }
 
 std::string Tokenizer::file_name_of(TokenizerKind kind) {

@@ -285,3 +285,32 @@ TEST_CASE("tiktoken's ranks give tiktoken's ids") {
   CHECK_THROWS_AS(tokenizer_json_of_tiktoken("IQ== 0\nIQ== 1\n", "cl100k_base", "file"), Error);
   CHECK_THROWS_AS(tokenizer_json_of_tiktoken("IQ== 0\nx\n", "cl100k_base", "file"), Error);
 }
+
+TEST_CASE("A tokenizer.json with BERT's WordPiece is opened as the vocabulary that it holds") {
+  const TemporaryFolder folder;
+  const std::filesystem::path fixtures = FIXTURES;
+  nlohmann::json vocabulary;
+  std::int64_t id = 0;
+  std::ifstream lines(fixtures / "wordpiece_vocab.txt");
+  for (std::string line; std::getline(lines, line);) vocabulary[line] = id++;
+  for (const bool cased : {false, true}) {
+    nlohmann::json whole = {
+        {"added_tokens", {{{"id", vocabulary["[CLS]"]}, {"content", "[CLS]"}, {"special", true}}}},
+        {"normalizer", {{"type", "BertNormalizer"}, {"clean_text", true}, {"lowercase", !cased}}},
+        {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+        {"model", {{"type", "WordPiece"}, {"unk_token", "[UNK]"}, {"vocab", vocabulary}}}};
+    const std::filesystem::path file = folder.path / "tokenizer.json";
+    std::ofstream(file) << whole.dump();
+    const auto wanted = open_tokenizer({.file = fixtures / "wordpiece_vocab.txt", .cased = cased});
+    const auto tokenizer = open_tokenizer({.file = file});
+    CHECK(tokenizer->fingerprint() == wanted->fingerprint());
+    whole["added_tokens"].push_back({{"id", id}, {"content", "NEW"}});
+    std::ofstream(file) << whole.dump();
+    const auto more = open_tokenizer({.file = file});
+    CHECK(more->vocabulary_size() == wanted->vocabulary_size() + 1);
+    CHECK(more->encode("NEW").size() == 1);
+    whole["pre_tokenizer"]["type"] = "Whitespace";
+    std::ofstream(file) << whole.dump();
+    CHECK_THROWS_AS(open_tokenizer({.file = file}), Error);
+  }
+}

@@ -1,7 +1,9 @@
-#include "interop/tokenizer_json.h"
+#include "text/wordpiece_json.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "text/wordpiece_tokenizer.h"
+#include "text/added_tokens.h"
 
 namespace roformer {
 
@@ -70,6 +72,44 @@ void require_bert_wordpiece(std::string_view text, const std::string& file) {
     require(*found, std::string(part) + ".", "type", type);
     require(*found, std::string(part) + ".", "clean_text", true);
   }
+}
+
+bool is_plain_bert_token(const AddedToken& token) {
+  static constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]",
+                                                                  "[SEP]", "[MASK]"};
+  const bool named = std::ranges::find(kBertTokens, token.content) != kBertTokens.end();
+  return named && !token.single_word && !token.takes_before && !token.takes_behind;
+}
+
+bool is_wordpiece_json(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && text[begin] == '{' &&
+         text.find("\"WordPiece\"") != std::string_view::npos &&
+         text.find("\"vocab\"") != std::string_view::npos;
+}
+
+WordPieceModel wordpiece_of_tokenizer_json(std::string_view text, const std::string& file) {
+  require_bert_wordpiece(text, file);
+  WordPieceModel model = {.vocabulary = vocabulary_of_tokenizer_json(text, file)};
+  const nlohmann::json document = parse_json(text, file);
+  const nlohmann::json normalizer = json_or_null(document, "normalizer");
+  model.rules.lower_case = json_flag(normalizer, "lowercase", true, file);
+  model.rules.strip_accents = json_flag(normalizer, "strip_accents", model.rules.lower_case, file);
+  model.rules.chinese_characters = json_flag(normalizer, "handle_chinese_chars", true, file);
+  const nlohmann::json list = json_or_null(document, "added_tokens");
+  for (const nlohmann::json& entry : list.is_array() ? list : nlohmann::json::array()) {
+    AddedToken token = parse_added_token(entry, file);
+    const nlohmann::json id = json_or_null(entry, "id");
+    constexpr std::uint64_t kMost = 100'000'000;
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > kMost) {
+      throw_failure(file, fmt::format("the id of an added token is {}, not a number from 0 to {}",
+                                      describe_json(id), kMost));
+    }
+    token.id = id.get<TokenId>();
+    if (!is_plain_bert_token(token)) model.added.push_back(std::move(token));
+  }
+  std::ranges::sort(model.added, {}, &AddedToken::id);
+  return model;
 }
 
 }  // namespace roformer
