@@ -140,32 +140,32 @@ PairVectors transformer_xl(const Inputs& in) {
 
 PairVectors deberta(const Inputs& in) {
   const auto& settings = in.settings.of<DebertaSettings>();
-  const std::int64_t span = settings.buckets > 0 ? settings.buckets : settings.span;
-  const auto delta = [&](std::int64_t past) {
-    const std::int64_t bucket =
-        settings.buckets > 0 ? deberta_bucket(past, settings.buckets, settings.max_position) : past;
-    return std::clamp<std::int64_t>(bucket + span, 0, 2 * span - 1);
-  };
   at::Tensor table = parameter(in, "position.table");
   if (settings.norm) {
     table = at::layer_norm(table, {table.size(1)}, parameter(in, "position.norm.weight"),
                            parameter(in, "position.norm.bias"), settings.norm_epsilon);
   }
-  const auto vectors = [&](const at::Tensor& weight, double sign) {
-    return gathered(by_heads(in, table, weight), rows_of_pairs(in, [&](std::int64_t distance) {
-                      return delta(sign < 0 ? -distance : distance);
+  const auto vectors = [&](const char* name, const at::Tensor& shared_weight,
+                           const at::Tensor& shared_bias, int sign) {
+    const bool shared = settings.share_projections;
+    const auto own = [&](const char* ending) {
+      return layer_tensor(in, std::string(name) + ending);
+    };
+    at::Tensor projected = by_heads(in, table, shared ? shared_weight : own(".weight"));
+    const at::Tensor bias = !settings.bias ? at::Tensor() : shared ? shared_bias : own(".bias");
+    if (bias.defined()) projected = projected + bias.view({in.query.size(1), 1, in.query.size(3)});
+    return gathered(projected, rows_of_pairs(in, [&](std::int64_t distance) {
+                      return deberta_row(sign * distance, settings);
                     }));
   };
-  const LayerProjections& own = in.context.projections;
+  const LayerProjections& layer = in.context.projections;
   PairVectors result;
   if (settings.content_to_position) {
-    result.for_query =
-        vectors(settings.share_projections ? own.key_weight : layer_tensor(in, "key.weight"), -1);
+    result.for_query = vectors("key", layer.key_weight, layer.key_bias, -1);
   }
   if (settings.position_to_content) {
-    result.for_key =
-        vectors(settings.share_projections ? own.query_weight : layer_tensor(in, "query.weight"),
-                settings.index == DebertaIndex::paper ? 1 : -1);
+    result.for_key = vectors("query", layer.query_weight, layer.query_bias,
+                             settings.index == DebertaIndex::paper ? 1 : -1);
   }
   return result;
 }

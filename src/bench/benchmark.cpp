@@ -102,10 +102,7 @@ StepProfile step_profile(const OperationProfile& profile, std::int64_t steps,
 TimedTraining::TimedTraining(std::unique_ptr<TrainingObjective> objective, const Settings& settings)
     : objective_(std::move(objective)),
       settings_(settings.training),
-      optimizer_(objective_->parameters(), {.beta1 = settings_.beta1,
-                                            .beta2 = settings_.beta2,
-                                            .epsilon = settings_.epsilon,
-                                            .weight_decay = settings_.weight_decay}),
+      optimizer_(objective_->parameters(), optimizer_options(settings_)),
       graphs_(make_pass_graphs(*objective_, settings_)) {
   objective_->parameters().apply_constraints();
 }

@@ -66,7 +66,7 @@ class TimedTraining {
  private:
   std::unique_ptr<TrainingObjective> objective_;
   TrainingSettings settings_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   std::unique_ptr<PassGraphs> graphs_;
   // The number of the next batch, and the batch.
   std::pair<std::int64_t, std::unique_ptr<TrainingBatch>> next_;

@@ -71,7 +71,7 @@ std::vector<CheckCost> measure_check_costs(const Settings& settings, const Compu
   {
     const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
     ParameterStore& parameters = objective->parameters();
-    const AdamW optimizer(parameters, {});
+    const Optimizer optimizer(parameters, {});
     const CheckpointParts parts{.parameters = parameters, .moments = optimizer.moments()};
     save_checkpoint(folder, parts, {.consumed = {.steps = 1}}, [](const InnerPath&) {});
     const fs::path checkpoint = list_checkpoints(folder).back();
@@ -86,7 +86,7 @@ std::vector<CheckCost> measure_check_costs(const Settings& settings, const Compu
         "weights and moments, as --resume does", rounds, [&] { require_whole(checkpoint); },
         [&] {
           const std::unique_ptr<TrainingObjective> opened = random_language(settings, plan);
-          const AdamW moments(opened->parameters(), {});
+          const Optimizer moments(opened->parameters(), {});
           load_checkpoint(checkpoint, {opened->parameters(), moments.moments()});
         }));
   }

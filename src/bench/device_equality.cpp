@@ -107,10 +107,10 @@ NamedResults results(const Case& one, const Inputs& in) {
   if (in.additive.defined()) into.additive.push_back(at::zeros_like(in.additive));
   tiled_attention_backward(attention, output, logarithm, in.gradient, into);
   NamedResults all{{"output", output},
-            {"logarithm of the denominators", logarithm},
-            {"gradient of the queries", into.query},
-            {"gradient of the keys", into.key},
-            {"gradient of the values", into.value}};
+                   {"logarithm of the denominators", logarithm},
+                   {"gradient of the queries", into.query},
+                   {"gradient of the keys", into.key},
+                   {"gradient of the values", into.value}};
   if (in.additive.defined()) all.emplace_back("gradient of what is added", into.additive[0]);
   return all;
 }
@@ -125,7 +125,7 @@ struct Trained {
 Trained train_with(const Settings& settings, const ComputePlan& plan, std::int64_t steps) {
   const std::unique_ptr<TrainingObjective> objective = random_language(settings, plan);
   const std::unique_ptr<PassGraphs> graphs = make_pass_graphs(*objective, settings.training);
-  AdamW optimizer(objective->parameters(), {.weight_decay = settings.training.weight_decay});
+  Optimizer optimizer(objective->parameters(), optimizer_options(settings.training));
   objective->parameters().apply_constraints();
   // A validation may have texts of another length: a scheme then makes new tables, and a graph must
   // continue with those that it has recorded.

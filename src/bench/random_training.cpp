@@ -10,7 +10,7 @@
 #include "bench/products.h"
 #include "bench/timing.h"
 #include "config/task_facts.h"
-#include "tasks/classification/glue_task.h"
+#include "tasks/classification/classification_task.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translator.h"
 
@@ -168,7 +168,8 @@ class RandomSentences : public RandomObjective<Classifier> {
  public:
   RandomSentences(const Settings& settings, const ComputePlan& plan,
                   std::vector<std::int64_t> lengths)
-      : RandomObjective(settings, settings.model.vocabulary, glue_shape(settings.glue), plan),
+      : RandomObjective(settings, settings.model.vocabulary, classifier_shape(settings), plan),
+        targets_(targets_of(settings)),
         lengths_(std::move(lengths)),
         examples_(lengths_.size(), &example_) {}
 
@@ -184,13 +185,14 @@ class RandomSentences : public RandomObjective<Classifier> {
 
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
     const TextBatch& texts = static_cast<const SentenceBatch&>(batch).texts;
-    return glue_loss_sum(settings_.glue.task, model_.forward(texts, mode), examples_);
+    return classification_loss_sum(targets_, model_.forward(texts, mode), examples_);
   }
 
  private:
+  Targets targets_;
   std::vector<std::int64_t> lengths_;
-  GlueExample example_{.label = 1};
-  std::vector<const GlueExample*> examples_;  // one for each sentence
+  LabelledText example_{.label = 1};
+  std::vector<const LabelledText*> examples_;  // one for each sentence
 };
 
 // --- Translators ---
@@ -326,7 +328,7 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
 
 StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& plan,
                                    const BenchmarkRounds& rounds) {
-  Classifier model(settings, settings.model.vocabulary, glue_shape(settings.glue), plan);
+  Classifier model(settings, settings.model.vocabulary, classifier_shape(settings), plan);
   const std::vector<std::int64_t> lengths =
       sst2_lengths(kPredictedBatches * settings.training.batch);
   const RoundTimes times = time_rounds(rounds, 1, [&](std::int64_t number) -> StepTime {

@@ -57,7 +57,7 @@ ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
   const auto objective = random_language(settings, plan);
   ParameterStore& parameters = objective->parameters();
   const bool in_parts = settings.training.shard_optimizer;
-  AdamW optimizer(parameters, {}, in_parts ? &processes : nullptr);
+  Optimizer optimizer(parameters, {}, in_parts ? &processes : nullptr);
   WatchedReduction reduction(
       processes, make_step_reduction(processes, parameters,
                                      {.order = settings.training.reduce, .in_parts = in_parts}));

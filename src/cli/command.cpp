@@ -262,6 +262,7 @@ const std::vector<ListedCommand>& listed_commands() {
       {"train", "Train one configuration", kGroupTraining},
       {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
       {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
+      {"embed", "Vectors of texts by a trained encoder", kGroupTraining},
       {"fill-mask", "What a masked language model puts in the place of [MASK]", kGroupTraining},
       {"generate", "Continue a text with a causal language model", kGroupTraining},
       {"translate", "Translate lines with a trained run", kGroupTraining},

@@ -70,6 +70,7 @@ void add_bench_command(CLI::App& program);
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
+void add_embed_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
 void add_explain_command(CLI::App& program);
 void add_export_command(CLI::App& program);

@@ -166,8 +166,9 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("--checkpoint", options->opening.checkpoint, "best, last or a step")
       ->capture_default_str();
   add_weights_option(*command, options->opening.weights);
-  command->add_option("--data", request.data,
-                      "another prepared set (same tokenizer), or GLUE folder");
+  command->add_option(
+      "--data", request.data,
+      "another prepared set (same tokenizer), GLUE folder or file of labelled examples");
   command->add_option("--against", request.against,
                       "another run on the same targets: the difference of the losses, paired; of "
                       "classifiers, matchers and probes: McNemar's test on the same examples");

@@ -32,14 +32,16 @@ void export_command(const ExportOptions& options) {
 
 void add_export_command(CLI::App& program) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      add_listed_command(program, "export",
-                         "roformer export runs/wikipedia/rope my-roformer\n"
-                         "Models with rope become RoFormer (pre-norm ones with a norm of the "
-                         "embedding ModernBERT),\nwith learned positions BERT, with nezha NEZHA, translators with "
-                         "sinusoidal positions MarianMT, causal models\nof their blocks Llama, "
-                         "Qwen 2, Qwen 3 or GPT-NeoX; what these cannot express is refused in\n"
-                         "words.\n");
+  CLI::App* command = add_listed_command(
+      program, "export",
+      "roformer export runs/wikipedia/rope my-roformer\n"
+      "Models with rope become RoFormer (pre-norm ones with a norm of the embedding\n"
+      "ModernBERT), with learned positions BERT (or RoBERTa, XLM-R, CamemBERT, DistilBERT,\n"
+      "ELECTRA, as model.family says), with nezha NEZHA, with deberta DeBERTa-v2,\n"
+      "translators with sinusoidal positions MarianMT, with t5 T5, causal models of their\n"
+      "blocks Llama, Mistral, Qwen 2, Qwen 3 or GPT-NeoX (rope), GPT-2 (learned), BLOOM or\n"
+      "MPT (alibi); what these cannot express is refused in words. A run with task embedding\n"
+      "becomes a folder of sentence-transformers.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
   command->add_option("--checkpoint", options->checkpoint, "best, last or a step")

@@ -54,15 +54,16 @@ void import_command(const ImportOptions& options) {
 
 void add_import_command(CLI::App& program) {
   auto options = std::make_shared<ImportOptions>();
-  CLI::App* command =
-      add_listed_command(program, "import",
-                         "roformer import bert-base-uncased --run bert\n"
-                         "Reads BERT, RoFormer, ModernBERT and NEZHA: config.json, model.safetensors "
-                         "(or shards),\nvocab.txt or tokenizer.json; MarianMT translators (Opus-MT) "
-                         "with source.spm,\ntarget.spm and vocab.json, for `roformer translate`; "
-                         "and Llama, Qwen 2, Qwen 3 and\nGPT-NeoX for `roformer generate`, whose "
-                         "texts are ids where there is neither\nSentencePiece's tokenizer.model "
-                         "nor a byte-level tokenizer.json.\n");
+  CLI::App* command = add_listed_command(
+      program, "import",
+      "roformer import bert-base-uncased --run bert\n"
+      "Reads BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT, ELECTRA, RoFormer, ModernBERT,\n"
+      "NEZHA, DeBERTa-v2 and T5's encoder: config.json, model.safetensors or\n"
+      "pytorch_model.bin (or shards), vocab.txt or tokenizer.json; translators for `roformer\n"
+      "translate`: MarianMT (Opus-MT) with source.spm, target.spm and vocab.json, T5 with\n"
+      "spiece.model; folders of sentence-transformers for `roformer embed`; and Llama,\n"
+      "Mistral, Qwen 2, Qwen 3, GPT-NeoX, GPT-2, BLOOM and MPT for `roformer generate`,\n"
+      "whose texts are ids where there is no tokenizer that can be read.\n");
   command->add_option("folder", options->folder, "folder with config.json")->required();
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote");
   accept_settings(*command, options->overrides, import_flags());

@@ -33,6 +33,7 @@ struct PositionsOptions {
   std::filesystem::path output = "positions.html";
   std::filesystem::path csv;
   bool causal = false;
+  bool json = false;
   bool on_gpu = false;
   std::vector<Override> overrides;
 };
@@ -61,23 +62,31 @@ ParameterStore parameters_of(Settings settings, const std::string& scheme, bool 
 
 void list_schemes(const PositionsOptions& options) {
   const Settings settings = default_settings(options.overrides);
-  Table table({{.title = "scheme", .alignment = Column::Alignment::left},
-               {.title = "family", .alignment = Column::Alignment::left},
-               {.title = "parameters", .format = {.style = NumberFormat::Style::count}},
-               {.title = "models", .alignment = Column::Alignment::left},
-               {.title = "longer texts", .alignment = Column::Alignment::left},
-               {.title = "paper", .alignment = Column::Alignment::left}});
+  Table table(
+      {{.title = "scheme", .alignment = Column::Alignment::left},
+       {.title = "family", .alignment = Column::Alignment::left},
+       {.title = "parameters", .format = {.style = NumberFormat::Style::count}},
+       {.title = "models", .alignment = Column::Alignment::left},
+       {.title = "longer texts", .key = "longer", .alignment = Column::Alignment::left},
+       {.title = "paper", .alignment = Column::Alignment::left},
+       {.title = "held against", .key = "held_against", .alignment = Column::Alignment::left}});
   for (const PositionFacts& facts : position_facts()) {
     const std::string name(facts.name);
     table.add_row({name, std::string(facts.family),
                    parameters_of(settings, name, facts.causal_only || options.causal).count(),
                    facts.causal_only ? "causal" : "all", std::string(facts.longer),
-                   std::string(facts.paper)});
+                   std::string(facts.paper),
+                   facts.held_against.empty() ? Cell() : Cell(std::string(facts.held_against))});
+  }
+  if (options.json) {
+    std::cout << to_json(table).dump(2) << "\n";
+    return;
   }
   std::cout << to_text(table, {.width = terminal_width()})
             << fmt::format(
                    "\nParameters of a model with {} layers, width {}, {} heads "
-                   "(--model.layers and so on ask for others).\n",
+                   "(--model.layers and so on ask for others). Held against: models that tests "
+                   "compare with transformers; golden cases check every scheme.\n",
                    settings.model.layers, settings.model.width, settings.model.heads);
 }
 
@@ -106,6 +115,7 @@ void show_scheme(const PositionsOptions& options) {
   line("what it does", facts.formula);
   line("cost", facts.cost);
   line("longer texts", facts.longer);
+  if (!facts.held_against.empty()) line("held against", facts.held_against);
   line("models", facts.causal_only ? "causal (task: causal_lm)" : "encoders and causal models");
   line("shift invariant", yes(facts.shift_invariant));
   line("linear attention", yes(facts.linear_attention));
@@ -235,6 +245,7 @@ void add_positions_command(CLI::App& program) {
       add_command(*positions, {.name = "list",
                                .summary = "All schemes: family, parameters, longer texts, paper",
                                .details = ""});
+  list->add_flag("--json", options->json, "one JSON array");
   accept_settings(*list, options->overrides);
   causal(list);
   list->callback([options] { list_schemes(*options); });

@@ -44,6 +44,12 @@ void predict_command(const PredictOptions& options) {
     throw_usage("--glue",
                 fmt::format("is not for the run of a {}, as {} is", task.noun, options.model));
   }
+  for (const char* const format : {"conll", "text"}) {
+    const std::string flag = std::string("--format ") + format;
+    if (request.format != format || std::ranges::count(task.predict_flags, flag) > 0) continue;
+    throw_usage(flag,
+                fmt::format("is not for the run of a {}, as {} is", task.noun, options.model));
+  }
   request.print = [](std::string_view text) { std::cout << text << std::flush; };
   task.predict(open_run(options.model, options.opening), request);
 }
@@ -63,6 +69,9 @@ void add_predict_command(CLI::App& program) {
       "blank lines at the end are ignored.\n"
       "Of a matcher: triplets (A, B, C) or pairs, JSON lines or TSV, by the file's\n"
       "ending (.jsonl), its first line or --format.\n"
+      "Of a tagger: CoNLL columns or JSON lines with \"tokens\", which come back with tags\n"
+      "and probabilities added, or a sentence a line, whose words blanks separate.\n"
+      "Of an embedder: pairs with a tab between or JSON lines, answered by their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
@@ -71,8 +80,10 @@ void add_predict_command(CLI::App& program) {
       ->capture_default_str();
   add_weights_option(*command, options->opening.weights);
   CLI::Option* format =
-      command->add_option("--format", request.format, "of the texts: auto, tsv or jsonl")
-          ->check(CLI::IsMember({"auto", "tsv", "jsonl"}))
+      command
+          ->add_option("--format", request.format,
+                       "of the texts: auto, tsv or jsonl; for a tagger conll or text")
+          ->check(CLI::IsMember({"auto", "tsv", "jsonl", "conll", "text"}))
           ->capture_default_str();
   CLI::Option* skip_broken =
       command->add_flag("--skip-broken", request.skip_broken,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@
 #include "text/sentencepiece_tokenizer.h"
 #include "text/sentencepiece_training.h"
 #include "text/tokenizer.h"
+#include "text/trained_vocabularies.h"
+#include "text/utf8.h"
 #include "text/word_tokenizer.h"
 
 namespace roformer {
@@ -36,6 +39,8 @@ struct TrainArguments {
   std::filesystem::path output;
   std::string kind = "unigram";
   SentencePieceTraining training;
+  VocabularyTraining vocabulary;  // of WordPiece and byte-level BPE; `training` has its size
+  bool cased = false;
   std::uint64_t sample = 1'000'000;
   std::uint64_t seed = 1;
   bool overwrite = false;
@@ -116,6 +121,48 @@ std::unique_ptr<Tokenizer> train_pieces(const TrainArguments& arguments) {
                                       "trained model");
 }
 
+// WordPiece or byte-level BPE, on all of the text.
+template <class Trainer>
+std::unique_ptr<Tokenizer> train_merges(const TrainArguments& arguments, Trainer trainer) {
+  for_each_line(arguments, [&](std::string_view line) { trainer.add(line); });
+  const WordCounts& words = trainer.words();
+  if (words.counts().empty()) {
+    throw_failure(arguments.corpus.inputs.front().string(), "has no text to train on",
+                  "empty, or its recipe's rules remove everything");
+  }
+  if (words.forgotten() > 0) {
+    log::warn(
+        "the text has too many different words to keep: those that occurred at most {} times "
+        "when memory was full were forgotten",
+        words.forgotten());
+  }
+  VocabularyTraining training = arguments.vocabulary;
+  training.pieces = arguments.training.pieces;
+  log::info("training {} pieces ({}) on {} different words", format_count(training.pieces),
+            arguments.kind, format_count(std::ssize(words.counts())));
+  ProgressBar bar("merging", static_cast<std::uint64_t>(training.pieces), "pieces");
+  bar.begin();
+  training.progress = [&](std::uint64_t pieces) { bar.advance_to(pieces); };
+  std::unique_ptr<Tokenizer> tokenizer = trainer.train(training);
+  const auto trained = tokenizer->vocabulary_size();
+  bar.finish(static_cast<std::uint64_t>(trained));
+  if (trained < training.pieces) {
+    log::warn("the text yields {} pieces, {} are wanted: no other pair occurs {} times",
+              format_count(trained), format_count(training.pieces),
+              format_count(static_cast<std::int64_t>(training.min_frequency)));
+  }
+  return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> train_kind(const TrainArguments& arguments) {
+  if (arguments.kind == "characters") return train_characters(arguments);
+  if (arguments.kind == "wordpiece") {
+    return train_merges(arguments, WordPieceTrainer(arguments.cased));
+  }
+  if (arguments.kind == "byte_level") return train_merges(arguments, ByteLevelTrainer());
+  return train_pieces(arguments);
+}
+
 void print_info(const Tokenizer& tokenizer) {
   std::cout << fmt::format("{}\n  vocabulary   {} entries\n  fingerprint  {:016x}\n",
                            clean_line(tokenizer.description()),
@@ -142,16 +189,14 @@ void make_folder(const TrainArguments& arguments, Make make) {
                        .contents = "a tokenizer and nothing else",
                        .is_replaceable = holds_only_tokenizer});
   const std::unique_ptr<Tokenizer> tokenizer = make();
-  save_tokenizer(*tokenizer, output.path());
+  save_shared_tokenizer(*tokenizer, output.path());
   output.commit();
   std::cout << arguments.output.string() << ": ";
   print_info(*tokenizer);
 }
 
 void train(const TrainArguments& arguments) {
-  make_folder(arguments, [&] {
-    return arguments.kind == "characters" ? train_characters(arguments) : train_pieces(arguments);
-  });
+  make_folder(arguments, [&] { return train_kind(arguments); });
 }
 
 struct CountArguments {
@@ -272,15 +317,32 @@ void add_word(CLI::App& command, const std::string& name, std::string& value,
   add_value(command, name, value, help, "WORD")->check(CLI::IsMember(words));
 }
 
+void check_special(const std::vector<std::string>& special) {
+  std::set<std::string> seen = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  for (const std::string& token : special) {
+    const bool blank = token.find_first_of(" \t\r\n") != std::string::npos;
+    if (token.empty() || blank || !is_valid_utf8(token)) {
+      throw_usage("--special",
+                  fmt::format("is {}, wanted a word without spaces", printable(token)));
+    }
+    if (!seen.insert(token).second) {
+      throw_usage("--special", fmt::format("names {} twice", printable(token)),
+                  "[PAD] [UNK] [CLS] [SEP] [MASK] are special tokens without it");
+    }
+  }
+}
+
 void add_train(CLI::App& parent) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = add_command(
       parent,
       {.name = "train",
-       .summary = "Train a SentencePiece model, or list the characters of a corpus",
+       .summary = "Train SentencePiece, WordPiece or byte-level BPE, or list a corpus' characters",
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
                   "zip archives, - for standard input; it may be compressed and larger than "
-                  "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK]."});
+                  "memory. The vocabulary begins with [PAD] [UNK] [CLS] [SEP] [MASK].\n"
+                  "wordpiece (BERT's) and byte_level (GPT-2's) learn from all of the text what "
+                  "Hugging Face's trainers learn. transformers' AutoTokenizer loads the folder."});
   add_corpus_flags(*command, arguments->corpus);
   add_word(*command, "--side", arguments->side,
            "of a recipe of sentence pairs: both (a joint vocabulary), source or target",
@@ -288,8 +350,9 @@ void add_train(CLI::App& parent) {
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
       ->type_name("FOLDER");
-  add_word(*command, "--kind", arguments->kind, "unigram, bpe or characters",
-           {"unigram", "bpe", "characters"});
+  add_word(*command, "--kind", arguments->kind,
+           "unigram or bpe (of SentencePiece), wordpiece, byte_level or characters",
+           {"unigram", "bpe", "wordpiece", "byte_level", "characters"});
   add_value(*command, "--pieces", arguments->training.pieces,
             "entries of the vocabulary, special tokens included (characters: at most)", "N")
       ->check(CLI::Range(6, 10'000'000));
@@ -304,13 +367,31 @@ void add_train(CLI::App& parent) {
            {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"});
   command->add_flag("--byte-fallback", arguments->training.byte_fallback,
                     "write rare characters as bytes instead of [UNK]");
+  add_value(*command, "--min-frequency", arguments->vocabulary.min_frequency,
+            "wordpiece, byte_level: how often a pair of pieces occurs that becomes one", "N");
+  add_value(*command, "--alphabet", arguments->vocabulary.most_characters,
+            "wordpiece: the most characters that get a piece, the rarest do not; 0: all", "N");
+  command->add_flag("--cased", arguments->cased, "wordpiece: keep upper case and accents");
+  command
+      ->add_option("--special", arguments->vocabulary.special,
+                   "wordpiece, byte_level: a further special token, as '<|user|>'; may be repeated")
+      ->type_name("TOKEN")
+      ->allow_extra_args(false);
   command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
   command->callback([arguments, command] {
-    if (arguments->kind == "characters") {
+    const std::string& kind = arguments->kind;
+    const std::string named = "is not for --kind " + kind;
+    const bool sentencepiece = kind == "unigram" || kind == "bpe";
+    if (!sentencepiece) {
       refuse_given(*command,
                    {"--sample", "--seed", "--coverage", "--normalization", "--byte-fallback"},
-                   "is not for --kind characters, which counts the characters of all the text");
+                   named + ", which takes all of the text as it is");
     }
+    if (kind != "wordpiece") refuse_given(*command, {"--alphabet", "--cased"}, named);
+    if (sentencepiece || kind == "characters") {
+      refuse_given(*command, {"--min-frequency", "--special"}, named);
+    }
+    check_special(arguments->vocabulary.special);
     train(*arguments);
   });
 }
@@ -373,6 +454,25 @@ void add_decode(CLI::App& parent) {
       [arguments, with_special] { decode_lines(*open_tokenizer_of(*arguments), *with_special); });
 }
 
+void add_export(CLI::App& parent) {
+  auto tokenizer = std::make_shared<TokenizerFlags>();
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* command = add_command(
+      parent, {.name = "export",
+               .summary = "Write a tokenizer as a folder that transformers' AutoTokenizer loads",
+               .details = "The folder has tokenizer.json and tokenizer_config.json, and commands "
+                          "of this program take it, too. `roformer export` writes the same files "
+                          "beside a model."});
+  add_tokenizer_flags(*command, *tokenizer, true);
+  command->add_option("--output", arguments->output, "folder to make")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_flag("--overwrite", arguments->overwrite, "replace a tokenizer that is there");
+  command->callback([arguments, tokenizer] {
+    make_folder(*arguments, [&] { return open_tokenizer_of(*tokenizer); });
+  });
+}
+
 void add_info(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
   CLI::App* command = add_command(
@@ -390,6 +490,7 @@ void add_tokenizer_command(CLI::App& program) {
   tokenizer->require_subcommand(1);
   add_train(*tokenizer);
   add_count(*tokenizer);
+  add_export(*tokenizer);
   add_encode(*tokenizer);
   add_decode(*tokenizer);
   add_info(*tokenizer);

@@ -18,6 +18,7 @@ std::unique_ptr<CLI::App> make_whole_program() {
                        {"config", add_config_command_with_exports},
                        {"data", add_data_command},
                        {"doctor", add_doctor_command},
+                       {"embed", add_embed_command},
                        {"evaluate", add_evaluate_command},
                        {"explain", add_explain_command},
                        {"export", add_export_command},

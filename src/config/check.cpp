@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -308,6 +309,7 @@ class Checker {
     const std::pair<const char*, const Period&> periods[] = {
         {"training.steps", training.steps},
         {"training.warmup", training.warmup},
+        {"training.decay", training.decay},
         {"training.log_every", training.log_every},
         {"training.validate_every", training.validate_every},
         {"training.save_every", training.save_every}};
@@ -339,15 +341,9 @@ class Checker {
               "got ema, but the training keeps no average of its weights",
               "training.ema: 0.999 keeps one");
     }
+    compare_with_steps("training.warmup", training.warmup);
+    compare_with_steps("training.decay", training.decay);
     const bool same_unit = training.warmup.unit == training.steps.unit;
-    const bool any_minutes = training.warmup.unit == Period::Unit::minutes ||
-                             training.steps.unit == Period::Unit::minutes;
-    if (!training.warmup.is_zero() && !same_unit && any_minutes) {
-      problem({"training.warmup", "training.steps"},
-              fmt::format("{} cannot be compared with training.steps {}",
-                          to_string(training.warmup), to_string(training.steps)),
-              "give both in minutes, or neither");
-    }
     if (same_unit && training.warmup.amount > training.steps.amount) {
       problem({"training.warmup", "training.steps"},
               fmt::format("{} is longer than the training ({})", to_string(training.warmup),
@@ -358,6 +354,75 @@ class Checker {
       problem({"training.batch_tokens", "data.length"},
               fmt::format("{} tokens do not hold one row of data.length {}", training.batch_tokens,
                           s_.data.length));
+    }
+    decline();
+    idle_muon();
+  }
+
+  void compare_with_steps(const char* key, const Period& period) {
+    const Period& steps = s_.training.steps;
+    const bool any_minutes =
+        period.unit == Period::Unit::minutes || steps.unit == Period::Unit::minutes;
+    if (period.is_zero() || period.unit == steps.unit || !any_minutes) return;
+    problem({key, "training.steps"},
+            fmt::format("{} cannot be compared with training.steps {}", to_string(period),
+                        to_string(steps)),
+            "give both in minutes, or neither");
+  }
+
+  // A period as a share of the training; empty if only the data can tell.
+  std::optional<double> share(const Period& period, double ratio) const {
+    const Period& steps = s_.training.steps;
+    if (period.is_zero()) return ratio;
+    if (period.unit != steps.unit) return std::nullopt;
+    return period.amount / steps.amount;
+  }
+
+  // The decline of wsd.
+  void decline() {
+    const TrainingSettings& training = s_.training;
+    static const TrainingSettings defaults;
+    const bool by_ratio = training.decay_ratio != defaults.decay_ratio;
+    if (training.schedule != ScheduleKind::wsd) {
+      const auto idle = [&](const char* key, const std::string& value) {
+        problem({key, "training.schedule"},
+                fmt::format("got {}, but the schedule {} has no decline of that length", value,
+                            to_word(training.schedule)),
+                "training.schedule: wsd");
+      };
+      if (!training.decay.is_zero()) idle("training.decay", to_string(training.decay));
+      if (by_ratio) idle("training.decay_ratio", fmt::format("{}", training.decay_ratio));
+      return;
+    }
+    if (!training.decay.is_zero() && by_ratio && training.decay_ratio > 0) {
+      problem({"training.decay_ratio", "training.decay"},
+              fmt::format("got {} beside training.decay {}", training.decay_ratio,
+                          to_string(training.decay)),
+              "set one of the two");
+      return;
+    }
+    const std::optional<double> rise = share(training.warmup, training.warmup_ratio),
+                                fall = share(training.decay, training.decay_ratio);
+    if (rise && fall && *rise <= 1 && *rise + *fall > 1 + 1e-9) {
+      problem({"training.decay", "training.decay_ratio", "training.warmup", "training.steps"},
+              fmt::format("a warm-up of {:.4g} and a decline of {:.4g} of the training ({}) are "
+                          "longer than it together",
+                          *rise, *fall, to_string(training.steps)),
+              "--training.decay 0 --training.decay_ratio 0.1 is a tenth of any training");
+    }
+  }
+
+  void idle_muon() {
+    if (s_.training.optimizer == OptimizerKind::muon) return;
+    static const Settings defaults;
+    for (const Key& key : schema()) {
+      if (!key.name.starts_with("training.muon.")) continue;
+      const std::string value = key.get(s_);
+      if (value == key.get(defaults)) continue;
+      problem({key.name, "training.optimizer"},
+              fmt::format("got {}, but training.optimizer is {}", value,
+                          to_word(s_.training.optimizer)),
+              "training.optimizer: muon");
     }
   }
 };

@@ -6,7 +6,9 @@
 
 namespace roformer {
 
-enum class ClassifierHead { bert, roformer, linear, modernbert };
+// automatic: the head of the models that transformers has with this positional scheme and family,
+// so that the classifier can be exported.
+enum class ClassifierHead { bert, roformer, linear, modernbert, roberta, distilbert, automatic };
 enum class TextPooling { first, mean };
 // single: each text has one class; multi: any number of classes; regression: a number.
 enum class TargetKind { single, multi, regression };
@@ -32,6 +34,8 @@ struct ClassifierSettings {
 };
 
 struct ClassificationSettings : ClassifierSettings {
+  ClassificationSettings() { head = ClassifierHead::automatic; }
+
   TargetKind kind = TargetKind::single;
   std::vector<std::string> text;  // names or numbers of one or two columns; empty: well-known names
   std::string label;              // empty: "label"

@@ -207,32 +207,37 @@ std::optional<Period> period_of(const Assignment& assignment) {
   }
 }
 
-bool fits(const Period& warmup, const Period& steps) {
-  if (warmup.unit == steps.unit) return warmup.amount <= steps.amount;
-  return warmup.unit != Period::Unit::minutes && steps.unit != Period::Unit::minutes;
+bool fits(const Period& part, const Period& steps) {
+  if (part.unit == steps.unit) return part.amount <= steps.amount;
+  return part.unit != Period::Unit::minutes && steps.unit != Period::Unit::minutes;
 }
 
-}  // namespace
-
-std::string shorten_warmup(std::vector<Assignment>& assignments) {
+// `key`: a part of the training, such as its warm-up.
+std::string shorten(const char* key, std::vector<Assignment>& assignments) {
   const Assignment* const last_steps = last_of(assignments, "training.steps");
-  const Assignment* const last_warmup = last_of(assignments, "training.warmup");
-  if (last_steps == nullptr || last_warmup == nullptr) return "";
-  if (!is_flag(*last_steps) || is_flag(*last_warmup)) return "";
-  const std::optional<Period> steps = period_of(*last_steps), warmup = period_of(*last_warmup);
-  if (!steps || !warmup || steps->is_zero() || warmup->is_zero()) return "";
-  if (fits(*warmup, *steps)) return "";
+  const Assignment* const last_part = last_of(assignments, key);
+  if (last_steps == nullptr || last_part == nullptr) return "";
+  if (!is_flag(*last_steps) || is_flag(*last_part)) return "";
+  const std::optional<Period> steps = period_of(*last_steps), part = period_of(*last_part);
+  if (!steps || !part || steps->is_zero() || part->is_zero()) return "";
+  if (fits(*part, *steps)) return "";
   Period shorter{steps->amount / 10, steps->unit};
   if (shorter.unit == Period::Unit::steps || shorter.unit == Period::Unit::tokens) {
     shorter.amount = std::ceil(shorter.amount);
   }
   const std::string text = to_string(shorter);
-  std::string notice =
-      fmt::format("training.warmup is {}, a tenth of --training.steps {}: {} ({}) does not fit",
-                  text, last_steps->text, last_warmup->text, last_warmup->where);
-  assignments.push_back(
-      {.key = "training.warmup", .text = text, .where = last_steps->where, .folder = {}});
+  std::string notice = fmt::format("{} is {}, a tenth of --training.steps {}: {} ({}) does not fit",
+                                   key, text, last_steps->text, last_part->text, last_part->where);
+  assignments.push_back({.key = key, .text = text, .where = last_steps->where, .folder = {}});
   return notice;
+}
+
+}  // namespace
+
+std::string shorten_warmup(std::vector<Assignment>& assignments) {
+  const std::string warmup = shorten("training.warmup", assignments),
+                    decay = shorten("training.decay", assignments);
+  return warmup + (warmup.empty() || decay.empty() ? "" : "; ") + decay;
 }
 
 std::vector<Override> smoke_flags(const Settings& settings) {
@@ -251,7 +256,10 @@ std::vector<Override> smoke_flags(const Settings& settings) {
     }
     flags.push_back({"stages", print_stages(stages)});
   }
-  if (!settings.training.warmup.is_zero()) flags.push_back({"training.warmup", "1"});
+  for (const auto& [key, part] : {std::pair{"training.warmup", settings.training.warmup},
+                                  {"training.decay", settings.training.decay}}) {
+    if (!part.is_zero()) flags.push_back({key, "1"});
+  }
   const TaskFacts& facts = task_facts(settings.task);
   constexpr std::int64_t kRows = 8;
   const auto at_most = [&](const char* key, std::int64_t now, std::int64_t most) {

@@ -54,8 +54,8 @@ Settings default_settings(const std::vector<Override>& overrides = {});
 // Shortens the warm-up when flags make a training shorter than its file does. If a flag sets
 // training.steps and no flag sets training.warmup, and the warm-up is longer than the training or
 // cannot be compared with it (minutes beside another unit), an added assignment sets the warm-up to
-// a tenth of the training. Returns a line that says so, or "". Leaves a file that contradicts
-// itself alone, because its author should know.
+// a tenth of the training. The same for training.decay. Returns a line that says so, or "". Leaves
+// a file that contradicts itself alone, because its author should know.
 std::string shorten_warmup(std::vector<Assignment>& assignments);
 
 // Flags for a quick test of a training named "NAME-smoke". Each stage takes two steps, logs both,

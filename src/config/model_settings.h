@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace roformer {
 
@@ -53,6 +54,7 @@ struct ModelSettings {
   bool tie_output = true;  // the language head's last layer is the token table
   EmbeddingScale embedding_scale = EmbeddingScale::none;
   double initialization = 0.02;  // standard deviation of the truncated normal
+  std::string family;          // preferred for an export ("distilbert"); empty: the first that fits
   std::filesystem::path from;  // start from the weights of a run, checkpoint or Hugging Face folder
   bool from_weights = true;    // false: take only its shape, scheme and tokenizer
   bool freeze_embeddings = false;

@@ -33,6 +33,9 @@ struct PositionFacts {
   std::string_view cost;
   std::string_view longer;
   std::string_view paper;
+  // The models that made the scheme known, by the names of their families in interop/, separated
+  // by ", ": tests compare whole models with transformers' there. Empty: golden cases alone.
+  std::string_view held_against = {};
 };
 
 // In the order of the registry.

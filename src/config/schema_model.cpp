@@ -29,8 +29,7 @@ std::vector<Key> model_keys() {
                    {.unit = "features",
                     .range = between(0, 65536),
                     .help = "features of a head, where all heads together are not the width (Qwen "
-                            "3: 128); 0: the width divided by the heads",
-                    .tasks = tasks_of_one_stack()}),
+                            "3: 128); 0: the width divided by the heads"}),
       ROFORMER_KEY(model.key_value_heads,
                    {.unit = "heads",
                     .range = between(0, 1024),
@@ -41,7 +40,7 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.feed_forward, {.unit = "features",
                                         .range = between(1, 1 << 20),
                                         .help = "inner width of the feed-forward part, usually 4 "
-                                                "times the width (swiglu, geglu: 8/3)"}),
+                                                "times the width (with a gate: 8/3)"}),
       ROFORMER_KEY(model.embedding_width,
                    {.unit = "features",
                     .range = between(0, 65536),
@@ -89,8 +88,9 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(
           model.activation,
           {.help = "gelu: by erf (BERT's definition); gelu_tanh: its approximation; swish: x "
-                   "sigmoid(x), also called SiLU (Marian); swiglu, geglu: swish or gelu of one "
-                   "half times the other, from two inner layers (Shazeer 2020)"}),
+                   "sigmoid(x), also called SiLU (Marian); swiglu, geglu, geglu_tanh: swish, gelu "
+                   "or gelu_tanh of one half times the other, from two inner layers (Shazeer "
+                   "2020)"}),
       ROFORMER_KEY(model.norm_epsilon,
                    {.range = above(0),
                     .help = "added to the variance or mean square in norms (BERT: 1e-12; Llama: "
@@ -113,6 +113,11 @@ std::vector<Key> model_keys() {
                    {.unit = "standard deviation",
                     .range = above(0),
                     .help = "normal cut at two standard deviations (BERT: 0.02)"}),
+      ROFORMER_KEY(model.family,
+                   {.help = "family of Hugging Face models (model_type of config.json) that an "
+                            "export takes if it can express the model, as distilbert; empty: the "
+                            "first that can. An imported model's is its folder's",
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(model.from, {.help = "start from the weights of a run, a checkpoint or a "
                                         "Hugging Face folder; shape, scheme and tokenizer are its "
                                         "own where nothing else is given"}),

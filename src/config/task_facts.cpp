@@ -95,6 +95,24 @@ const std::filesystem::path& data_path(const Settings& settings) {
   return files ? settings.data.train : settings.data.directory;
 }
 
+ClassifierHead resolved_head(ClassifierHead head, const Settings& settings) {
+  if (head != ClassifierHead::automatic) return head;
+  const ModelSettings& model = settings.model;
+  if (model.norm == NormPlacement::pre && model.embedding_norm) return ClassifierHead::modernbert;
+  constexpr std::array<std::string_view, 3> kRoberta = {"roberta", "xlm-roberta", "camembert"};
+  if (std::ranges::find(kRoberta, model.family) != kRoberta.end()) return ClassifierHead::roberta;
+  if (model.family == "distilbert") return ClassifierHead::distilbert;
+  const bool like_roformer = settings.position.scheme == "rope" || model.family == "electra";
+  return like_roformer ? ClassifierHead::roformer : ClassifierHead::bert;
+}
+
+ClassifierSettings classifier_settings(const Settings& settings) {
+  ClassifierSettings found = settings.glue;
+  if (settings.task == TaskKind::classification) found = settings.classification;
+  found.head = resolved_head(found.head, settings);
+  return found;
+}
+
 std::string_view by_loss(const Settings&) {
   return "loss";
 }

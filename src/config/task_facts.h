@@ -96,6 +96,11 @@ TaskKind register_task_facts(TaskFacts facts);
 std::string_view data_key(const Settings& settings);
 const std::filesystem::path& data_path(const Settings& settings);
 
+// The head itself, or the one that `automatic` means for the scheme and the family of the model.
+ClassifierHead resolved_head(ClassifierHead head, const Settings& settings);
+// The keys of a classifier's head, in the section of its task, with the head resolved.
+ClassifierSettings classifier_settings(const Settings& settings);
+
 // Returns "loss", for tasks that rank their checkpoints by the loss.
 std::string_view by_loss(const Settings& settings);
 std::string_view by_accuracy(const Settings& settings);

@@ -12,7 +12,8 @@ ROFORMER_WORDS(Precision, "auto", "fp32", "bf16");
 ROFORMER_WORDS(TokenizerKind, "auto", "sentencepiece", "wordpiece", "characters", "bytes",
                "subwords", "marian", "words", "ids", "byte_level");
 ROFORMER_WORDS(GlueTask, "cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli");
-ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear", "modernbert");
+ROFORMER_WORDS(ClassifierHead, "bert", "roformer", "linear", "modernbert", "roberta", "distilbert",
+               "auto");
 ROFORMER_WORDS(TargetKind, "single", "multi", "regression");
 ROFORMER_WORDS(ClassWeights, "none", "balanced");
 ROFORMER_WORDS(ClassificationMetric, "auto", "accuracy", "macro_f1", "micro_f1", "matthews", "auc",

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "data/line_reader.h"
+#include "data/table_reader.h"
 #include "data/text_lines.h"
 #include "text/utf8.h"
 
@@ -19,14 +20,24 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-std::string file_name(GlueTask task, GlueSplit split) {
+// The names that the file of a split may have: the benchmark's, then those that Hugging Face's
+// `datasets` gives its splits.
+std::vector<std::string> file_names(GlueTask task, GlueSplit split) {
   constexpr std::array<std::string_view, 5> kOfMnli = {"train", "dev_matched", "dev_mismatched",
                                                        "test_matched", "test_mismatched"};
   constexpr std::array<std::string_view, 5> kOfOthers = {"train", "dev", "", "test", ""};
   const auto index = static_cast<std::size_t>(split);
-  const std::string_view name = task == GlueTask::mnli ? kOfMnli[index] : kOfOthers[index];
+  const std::string name(task == GlueTask::mnli ? kOfMnli[index] : kOfOthers[index]);
   ROFORMER_ASSERT(!name.empty());
-  return std::string(name) + ".tsv";
+  std::vector<std::string> names{name + ".tsv"};
+  std::vector<std::string> stems{name};
+  if (name.starts_with("dev")) stems.push_back("validation" + name.substr(3));
+  for (const std::string& stem : stems) {
+    for (const char* ending : {".tsv", ".jsonl", ".csv"}) {
+      if (stem + ending != names.front()) names.push_back(stem + ending);
+    }
+  }
+  return names;
 }
 
 template <typename Number>
@@ -46,15 +57,34 @@ class GlueReader {
       : path_(std::move(path)),
         facts_(glue_task_facts(task)),
         allows_broken_rows_(task == GlueTask::qqp && split != GlueSplit::test),
-        is_test_(split == GlueSplit::test || split == GlueSplit::test_mismatched),
-        lines_(path_, LineReader::kAnyLength) {}
+        is_test_(split == GlueSplit::test || split == GlueSplit::test_mismatched) {}
 
-  GlueExamples read() {
+  LabelledTexts read() {
+    result_.pairs = facts_.pairs;
+    if (path_.extension() != ".tsv") return read_table();
+    return read_lines();
+  }
+
+ private:
+  // Files of the Hub, with quoted cells or JSON objects.
+  LabelledTexts read_table() {
+    table_.emplace(path_, TableReader::Options{});
+    const std::vector<std::string>& names = table_->names();
+    find_columns({names.begin(), names.end()});
+    while (table_->next()) {
+      const std::vector<std::string> cells = table_->row();
+      take({cells.begin(), cells.end()});
+    }
+    if (result_.examples.empty()) throw_failure(path_.string(), "has no examples");
+    return std::move(result_);
+  }
+
+  LabelledTexts read_lines() {
+    lines_.emplace(path_, LineReader::kAnyLength);
     std::optional<std::string_view> row = next_row();
     if (!row) throw_failure(path_.string(), "is empty");
     const bool headless = facts_.task == GlueTask::cola && tab_columns(*row).size() == 4;
-    find_columns(headless ? Cells{"source", "label", "mark", "sentence"}
-                          : tab_columns(*row));
+    find_columns(headless ? Cells{"source", "label", "mark", "sentence"} : tab_columns(*row));
     if (!headless) row = next_row();
     std::int64_t empty = 0;
     for (; row; row = next_row()) {
@@ -65,30 +95,32 @@ class GlueReader {
         continue;
       }
       const std::int64_t here = line_;
-      for (line_ = here - empty; empty > 0; ++line_, --empty) take("");
-      take(*row);
+      for (line_ = here - empty; empty > 0; ++line_, --empty) take(Cells{""});
+      take(tab_columns(*row));
     }
     if (result_.examples.empty()) throw_failure(path_.string(), "has no examples");
     return std::move(result_);
   }
 
- private:
   fs::path path_;
   const GlueTaskFacts& facts_;
   bool allows_broken_rows_;
   bool is_test_;
-  LineReader lines_;
+  std::optional<LineReader> lines_;
+  std::optional<TableReader> table_;
   std::int64_t line_ = 0;
   std::size_t width_ = 0;
   std::optional<std::size_t> index_, first_, second_, label_;
-  GlueExamples result_;
+  LabelledTexts result_;
 
-  std::string location() const { return fmt::format("{}:{}", path_.string(), line_); }
+  std::string location() const {
+    return table_ ? table_->location() : fmt::format("{}:{}", path_.string(), line_);
+  }
 
   std::optional<std::string_view> next_row() {
     std::string_view row;
-    if (!lines_.next(row)) return std::nullopt;
-    line_ = lines_.number();
+    if (!lines_->next(row)) return std::nullopt;
+    line_ = lines_->number();
     return row;
   }
 
@@ -96,8 +128,9 @@ class GlueReader {
     const auto column = [&](const std::string& name) {
       return column_named(header, name, location());
     };
-    const auto required = [&](const std::string& name) {
-      const std::optional<std::size_t> found = column(name);
+    const auto required = [&](const std::string& name, const std::string& hub) {
+      std::optional<std::size_t> found = column(name);
+      if (!found && !hub.empty()) found = column(hub);
       if (!found) {
         throw_failure(location(), fmt::format("has no column '{}'", name),
                       fmt::format("is it a file of {}?", facts_.folder));
@@ -106,14 +139,15 @@ class GlueReader {
     };
     width_ = header.size();
     index_ = column("index");
-    first_ = required(facts_.first);
-    if (facts_.pairs) second_ = required(facts_.second);
+    if (!index_) index_ = column("idx");
+    first_ = required(facts_.first, facts_.hub_first);
+    if (facts_.pairs) second_ = required(facts_.second, facts_.hub_second);
     label_ = column(facts_.label);
+    if (!label_) label_ = column("label");
     result_.labelled = label_.has_value();
   }
 
-  void take(std::string_view row) {
-    const Cells cells = tab_columns(row);
+  void take(const Cells& cells) {
     if (cells.size() != width_) {
       if (allows_broken_rows_) {
         ++result_.broken_rows;
@@ -122,9 +156,9 @@ class GlueReader {
       require_columns(cells, width_, location(),
                       "columns are apart by tabs; quotation marks do not join them");
     }
-    GlueExample example{.index = static_cast<std::int64_t>(result_.examples.size()),
-                        .first = std::string(cells[*first_]),
-                        .second = second_ ? std::string(cells[*second_]) : std::string()};
+    LabelledText example{.index = static_cast<std::int64_t>(result_.examples.size()),
+                         .first = std::string(cells[*first_]),
+                         .second = second_ ? std::string(cells[*second_]) : std::string()};
     if (index_) {
       const std::optional<std::int64_t> index = parse_number<std::int64_t>(cells[*index_]);
       if (!index) {
@@ -143,7 +177,7 @@ class GlueReader {
     result_.examples.push_back(std::move(example));
   }
 
-  void set_label(std::string_view text, GlueExample& example) const {
+  void set_label(std::string_view text, LabelledText& example) const {
     if (facts_.is_regression()) {
       const std::optional<double> score = parse_number<double>(text);
       if (!score || !(*score >= 0 && *score <= 5)) {
@@ -154,6 +188,12 @@ class GlueReader {
     }
     const auto found = std::ranges::find(facts_.labels, text);
     if (found == facts_.labels.end()) {
+      // Hugging Face's `datasets` numbers the classes in the order of facts_.labels.
+      const std::optional<std::int64_t> number = parse_number<std::int64_t>(text);
+      if (number && *number >= 0 && *number < std::ssize(facts_.labels)) {
+        example.label = *number;
+        return;
+      }
       throw_failure(location(),
                     fmt::format("got label '{}', wanted {}", text, fmt::join(facts_.labels, ", ")));
     }
@@ -168,40 +208,96 @@ const GlueTaskFacts& glue_task_facts(GlueTask task) {
   const Names binary{"0", "1"};
   const Names entailment{"entailment", "not_entailment"};
   static const std::vector<GlueTaskFacts> facts = {
-      {GlueTask::cola, "CoLA", false, binary, "CoLA.tsv", "", "sentence", "", "label",
+      {GlueTask::cola,
+       "CoLA",
+       false,
+       binary,
+       "CoLA.tsv",
+       "",
+       "sentence",
+       "",
+       "label",
        {"unacceptable", "acceptable"}},
-      {GlueTask::sst2, "SST-2", false, binary, "SST-2.tsv", "", "sentence", "", "label",
+      {GlueTask::sst2,
+       "SST-2",
+       false,
+       binary,
+       "SST-2.tsv",
+       "",
+       "sentence",
+       "",
+       "label",
        {"negative", "positive"}},
-      {GlueTask::mrpc, "MRPC", true, binary, "MRPC.tsv", "", "#1 String", "#2 String", "Quality",
-       {"not_equivalent", "equivalent"}},
+      {GlueTask::mrpc,
+       "MRPC",
+       true,
+       binary,
+       "MRPC.tsv",
+       "",
+       "#1 String",
+       "#2 String",
+       "Quality",
+       {"not_equivalent", "equivalent"},
+       "sentence1",
+       "sentence2"},
       {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", "", "sentence1", "sentence2", "score"},
-      {GlueTask::qqp, "QQP", true, binary, "QQP.tsv", "", "question1", "question2", "is_duplicate",
+      {GlueTask::qqp,
+       "QQP",
+       true,
+       binary,
+       "QQP.tsv",
+       "",
+       "question1",
+       "question2",
+       "is_duplicate",
        {"not_duplicate", "duplicate"}},
       // Labels in the order of Hugging Face's checkpoints.
-      {GlueTask::mnli, "MNLI", true, {"entailment", "neutral", "contradiction"}, "MNLI-m.tsv",
-       "MNLI-mm.tsv", "sentence1", "sentence2", "gold_label"},
+      {GlueTask::mnli,
+       "MNLI",
+       true,
+       {"entailment", "neutral", "contradiction"},
+       "MNLI-m.tsv",
+       "MNLI-mm.tsv",
+       "sentence1",
+       "sentence2",
+       "gold_label",
+       {},
+       "premise",
+       "hypothesis"},
       {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", "", "question", "sentence", "label"},
       {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", "", "sentence1", "sentence2", "label"},
-      {GlueTask::wnli, "WNLI", true, binary, "WNLI.tsv", "", "sentence1", "sentence2", "label",
+      {GlueTask::wnli,
+       "WNLI",
+       true,
+       binary,
+       "WNLI.tsv",
+       "",
+       "sentence1",
+       "sentence2",
+       "label",
        {"not_entailment", "entailment"}},
   };
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
 }
 
 fs::path find_glue_file(const fs::path& directory, GlueTask task, GlueSplit split) {
-  const std::string name = file_name(task, split);
+  const std::vector<std::string> names = file_names(task, split);
   const std::string& folder = glue_task_facts(task).folder;
   std::error_code error;
-  for (const fs::path& path : {directory / folder / name, directory / name}) {
-    if (fs::exists(path, error)) return path;
+  for (const std::string& name : names) {
+    for (const fs::path& path : {directory / folder / name, directory / name}) {
+      if (fs::exists(path, error)) return path;
+    }
   }
-  throw_failure((directory / folder / name).string(), "no such file",
-                fmt::format("data.directory is the GLUE folder, which holds {}/{}", folder, name));
+  throw_failure((directory / folder / names.front()).string(), "no such file",
+                fmt::format("data.directory is the GLUE folder, which holds {}/{}, or the "
+                            "benchmark's files of the Hub as .jsonl or .csv",
+                            folder, names.front()));
 }
 
-GlueExamples read_glue(const fs::path& directory, GlueTask task, GlueSplit split) {
+LabelledTexts read_glue(const fs::path& directory, GlueTask task, GlueSplit split) {
   const fs::path path = find_glue_file(directory, task, split);
-  GlueExamples examples = GlueReader(path, task, split).read();
+  LabelledTexts examples = GlueReader(path, task, split).read();
   if (examples.broken_rows > 0) {
     log::warn("{}: {} rows with the wrong number of columns were left out", path.string(),
               examples.broken_rows);

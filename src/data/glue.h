@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/glue_settings.h"
+#include "data/labelled_texts.h"
 
 namespace roformer {
 
@@ -24,29 +25,12 @@ struct GlueTaskFacts {
   std::string submission_mismatched;
   // Columns of the task's files; `second` is empty for single sentences.
   std::string first, second, label;
-  std::vector<std::string> names = {};  // of the labels 0 and 1 in Hugging Face's data sets
+  std::vector<std::string> names = {};          // of the labels 0 and 1 in Hugging Face's data sets
+  std::string hub_first = {}, hub_second = {};  // columns there, where they have other names
 
   bool is_regression() const { return labels.empty(); }
 };
 const GlueTaskFacts& glue_task_facts(GlueTask task);
-
-struct GlueExample {
-  std::int64_t index = 0;  // the file's own, or the number of the row
-  std::string first;
-  std::string second;       // empty for tasks of one sentence
-  std::int64_t label = -1;  // class number
-  double score = 0;         // regression
-};
-
-struct GlueExamples {
-  std::vector<GlueExample> examples;
-  bool labelled = false;             // test files come without labels
-  std::int64_t empty_sentences = 0;  // or blank ones
-  std::int64_t malformed_rows = 0;   // with bytes that are no UTF-8
-  // Rows of QQP's published files that are broken into several lines; they are left out. In any
-  // other task such a row is an error.
-  std::int64_t broken_rows = 0;
-};
 
 // The file of a split. Throws Error (failure) if there is none.
 std::filesystem::path find_glue_file(const std::filesystem::path& directory, GlueTask task,
@@ -54,6 +38,6 @@ std::filesystem::path find_glue_file(const std::filesystem::path& directory, Glu
 
 // `directory` is the folder of all tasks or of this task. Throws Error (failure) naming the file
 // and, for a row with the wrong number of columns or an unknown label, the line.
-GlueExamples read_glue(const std::filesystem::path& directory, GlueTask task, GlueSplit split);
+LabelledTexts read_glue(const std::filesystem::path& directory, GlueTask task, GlueSplit split);
 
 }  // namespace roformer

@@ -25,9 +25,10 @@ class LineReader {
   // The files inside an archive follow each other. Throws as CorpusStream does.
   explicit LineReader(const std::filesystem::path& path, std::size_t longest = kLongestLine);
 
-  // The next line unchanged, without its end (LF or CR LF) and without a byte order mark. Returns false after the last line. The text is valid until
-  // the next call. Throws Error (failure) if the input cannot be read, and NotText. Standard input
-  // is passed on as it arrives, so that a program can write a line and wait for the answer.
+  // The next line unchanged, without its end (LF or CR LF) and without a byte order mark. Returns
+  // false after the last line. The text is valid until the next call. Throws Error (failure) if the
+  // input cannot be read, and NotText. Standard input is passed on as it arrives, so that a program
+  // can write a line and wait for the answer.
   bool next(std::string_view& line);
   // The same as valid UTF-8: malformed sequences become U+FFFD and are counted.
   bool next_text(std::string_view& line);

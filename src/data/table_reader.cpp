@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "config/suggest.h"
+#include "data/corpus_stream.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -48,6 +49,7 @@ TableReader::TableReader(const fs::path& file, Options options)
       lines_(file, LineReader::kAnyLength),
       records_(lines_, {.format = options.format,
                         .finds_csv = true,
+                        .csv_names = options.expected,
                         .hint_for_broken = "wanted one JSON object a line",
                         .skip_broken = options.skip_broken}) {
   if (!records_.next()) throw_failure(file_, "is empty");
@@ -60,10 +62,15 @@ TableReader::TableReader(const fs::path& file, Options options)
     return;
   }
   const Cells cells = records_.cells();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    names_.push_back(options_.header ? std::string(trimmed(cells[i])) : std::to_string(i + 1));
-  }
-  first_is_read_ = !options_.header;
+  for (const std::string_view cell : cells) names_.emplace_back(trimmed(cell));
+  const bool is_named = ending_of(file_) == ".csv" || ending_of(file_) == ".tsv";
+  const bool expected = std::ranges::any_of(options_.expected, [&](const std::string& name) {
+    return std::ranges::find(names_, name) != names_.end();
+  });
+  plain_ = !options_.expected.empty() && !expected && !is_named;
+  if (options_.header && !plain_) return;
+  for (std::size_t i = 0; i < names_.size(); ++i) names_[i] = std::to_string(i + 1);
+  first_is_read_ = true;
 }
 
 std::optional<std::size_t> TableReader::find(std::string_view name) const {

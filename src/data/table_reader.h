@@ -22,6 +22,10 @@ class TableReader {
     TextFormat format = TextFormat::automatic;
     bool header = true;        // the first line of CSV or TSV names the columns
     bool skip_broken = false;  // leaves out lines that are no JSON objects
+    // If not empty: a first line without any of these names is a row of a plain text file, unless
+    // the name of the file says that it is CSV or TSV. Such a file has one column, or several with
+    // tabs between them.
+    std::vector<std::string> expected = {};
   };
 
   // `file`: "-" is standard input. Throws Error as LineReader does, and for an empty file.
@@ -30,6 +34,7 @@ class TableReader {
   // The names of the columns: the first line, the fields of the first object (sorted), or the
   // numbers from 1.
   const std::vector<std::string>& names() const { return names_; }
+  bool is_plain() const { return plain_; }  // a text file without names
   bool is_json() const { return records_.is_json(); }
   TextFormat format() const { return records_.format(); }
 
@@ -65,6 +70,7 @@ class TableReader {
   RecordReader records_;
   std::vector<std::string> names_;
   std::vector<std::string> cells_;
+  bool plain_ = false;
   bool first_is_read_ = false;  // the first row was read to learn the names
 
   const nlohmann::json* field(std::size_t column) const;

@@ -229,7 +229,14 @@ TextFormat RecordReader::found_format() const {
   if (ending == ".csv") return TextFormat::csv;
   if (ending == ".tsv" || ending == ".tab") return TextFormat::tsv;
   const bool has_tab = line_.find('\t') != std::string_view::npos;
-  return !has_tab && line_.find(',') != std::string_view::npos ? TextFormat::csv : TextFormat::tsv;
+  if (has_tab || line_.find(',') == std::string_view::npos) return TextFormat::tsv;
+  if (options_.csv_names.empty()) return TextFormat::csv;
+  CsvRecord names;
+  names.add(line_);
+  const auto is_known = [&](const std::string& cell) {
+    return std::ranges::find(options_.csv_names, cell) != options_.csv_names.end();
+  };
+  return std::ranges::any_of(names.cells(), is_known) ? TextFormat::csv : TextFormat::tsv;
 }
 
 void RecordReader::read_csv_record() {

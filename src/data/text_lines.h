@@ -57,7 +57,9 @@ class RecordReader {
  public:
   struct Options {
     TextFormat format = TextFormat::automatic;
-    bool finds_csv = false;       // automatic: CSV by the file's name or the first line's commas
+    bool finds_csv = false;  // automatic: CSV by the file's name or the first line's commas
+    // If not empty: commas make the first line CSV only if one of its cells is such a name.
+    std::vector<std::string> csv_names;
     std::string hint;             // the contents of a line, for errors
     std::string hint_for_broken;  // for lines that are no JSON objects
     bool skip_broken = false;     // leaves these out

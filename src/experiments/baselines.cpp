@@ -16,9 +16,9 @@
 namespace roformer {
 namespace {
 
-std::int64_t commonest_label(const std::vector<GlueExample>& examples, std::size_t classes) {
+std::int64_t commonest_label(const std::vector<LabelledText>& examples, std::size_t classes) {
   std::vector<std::int64_t> counts(classes);
-  for (const GlueExample& example : examples) ++counts[static_cast<std::size_t>(example.label)];
+  for (const LabelledText& example : examples) ++counts[static_cast<std::size_t>(example.label)];
   return std::max_element(counts.begin(), counts.end()) - counts.begin();
 }
 
@@ -50,11 +50,11 @@ std::optional<double> commonest_class_score(const Settings& settings) {
   const bool glue = task_facts(settings.task).data == TaskData::glue_folder;
   if (!glue || facts.is_regression()) return std::nullopt;
   try {
-    const GlueExamples train = read_glue(settings.data.directory, task, GlueSplit::train);
-    const GlueExamples held_out = read_glue(settings.data.directory, task, GlueSplit::validation);
+    const LabelledTexts train = read_glue(settings.data.directory, task, GlueSplit::train);
+    const LabelledTexts held_out = read_glue(settings.data.directory, task, GlueSplit::validation);
     if (!train.labelled || !held_out.labelled) return std::nullopt;
     std::vector<std::int64_t> labels;
-    for (const GlueExample& example : held_out.examples) labels.push_back(example.label);
+    for (const LabelledText& example : held_out.examples) labels.push_back(example.label);
     const std::vector<std::int64_t> predictions(
         labels.size(), commonest_label(train.examples, facts.labels.size()));
     const LabelPairs pairs{.predictions = predictions, .labels = labels};

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
+#include "interop/tokenizer_json.h"
 #include "text/byte_level_file.h"
 #include "text/chat_template.h"
 #include "text/foreign_files.h"
@@ -157,10 +158,11 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   const std::vector<std::int64_t> ends = text_ends(tokenizer, decoding.end_tokens);
   const bool named = !ends.empty() && ends.front() < tokenizer.vocabulary_size();
   const TokenId end = named ? static_cast<TokenId>(ends.front()) : -1;
-  // PreTrainedTokenizerFast reads tokenizer.model as it is; LlamaTokenizer would turn its pieces
-  // into byte pairs.
+  // LlamaTokenizer would turn the pieces of a SentencePiece model into byte pairs.
   nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                   {"clean_up_tokenization_spaces", false},
                                    {"model_max_length", longest},
+                                   {"model_input_names", {"input_ids", "attention_mask"}},
                                    {"add_bos_token", first >= 0}};
   for (const auto& [name, id] :
        {std::pair("bos_token", first), std::pair("eos_token", end),
@@ -181,11 +183,9 @@ void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) 
 
 // tokenizer.json, or nothing if the folder has none that is read here. A note gives the reason.
 // Throws Error (failure) for a byte-level one that is damaged.
-std::unique_ptr<Tokenizer> read_whole_file(const fs::path& folder,
+std::unique_ptr<Tokenizer> read_whole_file(const fs::path& file, const std::string& text,
                                            std::vector<std::string>& notes) {
-  const fs::path file = folder / kTokenizerFile;
-  if (!is_there(file)) return nullptr;
-  const std::string text = read_file(file, kLargestVocabulary);
+  if (text.empty()) return nullptr;
   if (!is_byte_level_file(text)) {
     notes.push_back("its tokenizer.json is none that is read here: BPE and unigram models are");
     return nullptr;
@@ -199,35 +199,28 @@ std::unique_ptr<Tokenizer> read_whole_file(const fs::path& folder,
   }
 }
 
-// tokenizer.model comes before tokenizer.json unless it is none of SentencePiece's (tiktoken's
-// lists of pieces have the same name) or lacks tokens that were added to the model.
+// tiktoken's lists of pieces have the same name as SentencePiece's model.
 std::unique_ptr<Tokenizer> read_tokenizer_of(const fs::path& folder,
                                              std::vector<std::string>& notes) {
-  const fs::path model = folder / kSentencePiece;
-  std::unique_ptr<Tokenizer> whole = read_whole_file(folder, notes);
-  if (!is_there(model)) {
-    if (whole == nullptr && has_vocabulary_and_merges(folder)) {
-      return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
-    }
-    return whole;
+  const fs::path model = folder / kSentencePiece, file = folder / kTokenizerFile;
+  const std::string text = is_there(file) ? read_file(file, kLargestVocabulary) : "";
+  const bool has_model = is_there(model);
+  if (has_model && is_sentencepiece_model(read_file(model, kLargestVocabulary))) {
+    std::unique_ptr<Tokenizer> tokenizer =
+        open_model_file(model, is_byte_level_file(text) ? file : "", notes);
+    if (tokenizer->kind() == TokenizerKind::sentencepiece) note_prefix_space(folder, notes);
+    return tokenizer;
   }
-  const bool pieces = is_sentencepiece_model(read_file(model, kLargestVocabulary));
-  if (!pieces && whole != nullptr) {
+  std::unique_ptr<Tokenizer> whole = read_whole_file(file, text, notes);
+  if (has_model && whole != nullptr) {
     notes.push_back(
         "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as "
         "transformers does");
-    return whole;
   }
-  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(
-      {.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::byte_level, .file = model});
-  if (whole != nullptr && whole->vocabulary_size() > tokenizer->vocabulary_size()) {
-    notes.push_back(
-        fmt::format("its tokenizer.json is read, which has {} tokens more than tokenizer.model",
-                    whole->vocabulary_size() - tokenizer->vocabulary_size()));
-    return whole;
-  }
-  if (pieces) note_prefix_space(folder, notes);
-  return tokenizer;
+  if (whole != nullptr) return whole;
+  if (has_model) return open_tokenizer({.kind = TokenizerKind::byte_level, .file = model});
+  if (!has_vocabulary_and_merges(folder)) return nullptr;
+  return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
 }
 
 std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedModel& model) {
@@ -263,36 +256,35 @@ TokenId prompt_token(const Tokenizer& tokenizer, PromptStart start) {
 void write_causal_tokenizer(const Tokenizer& tokenizer, const Settings& settings,
                             std::string_view type, const fs::path& folder,
                             std::vector<std::string>& notes) {
-  const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
-  const bool byte_level = tokenizer.kind() == TokenizerKind::byte_level;
-  if (pieces || byte_level) {
-    auto config = prompt_config(tokenizer, settings.decoding, settings.data.length);
-    write_chat_format(tokenizer.chat(), folder, config);
-    write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
-  }
-  if (byte_level) {
-    write_file_atomically(folder / kTokenizerFile, tokenizer.file_contents());
-    if (type == "qwen2") {
-      notes.push_back(
-          "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever tokenizer.json "
-          "says: PreTrainedTokenizerFast(tokenizer_file=\"tokenizer.json\") cuts it as this model "
-          "was trained");
-    }
-    return;
-  }
   if (tokenizer.kind() == TokenizerKind::ids) {
     notes.push_back(
         "its texts are ids: put the tokenizer of the model that it came from into the folder");
     return;
   }
+  const bool pieces = tokenizer.kind() == TokenizerKind::sentencepiece;
   const std::string name = pieces ? kSentencePiece : tokenizer.file_name();
-  if (!name.empty()) write_file_atomically(folder / name, tokenizer.file_contents());
+  if (!name.empty() && tokenizer.kind() != TokenizerKind::byte_level) {
+    write_file_atomically(folder / name, tokenizer.file_contents());
+  }
   const TokenId first = prompt_token(tokenizer, settings.decoding.prompt_start);
-  notes.push_back(
-      name.empty()
-          ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
-          : fmt::format("{} is written as it is: the text must be encoded with it{}", name,
-                        first < 0 ? "" : fmt::format(", after the id {}", first)));
+  const bool written = write_tokenizer_json(
+      tokenizer, {.before = first, .after = -1, .before_second = true}, folder, notes);
+  if (!written) {
+    notes.push_back(fmt::format("{} is written as it is: the text must be encoded with it{}", name,
+                                first < 0 ? "" : fmt::format(", after the id {}", first)));
+  }
+  // transformers can read tokenizer.model without tokenizer.json.
+  if (!written && !pieces) return;
+  auto config = prompt_config(tokenizer, settings.decoding, settings.data.length);
+  write_chat_format(tokenizer.chat(), folder, config);
+  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  if (type == "qwen2") {
+    notes.push_back(
+        "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever tokenizer.json "
+        "says: PreTrainedTokenizerFast(tokenizer_file=\"tokenizer.json\") cuts it as this model "
+        "was "
+        "trained");
+  }
 }
 
 }  // namespace roformer

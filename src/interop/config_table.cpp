@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -28,8 +29,17 @@ constexpr std::array kActivations = {
     ActivationName{"silu", ActivationKind::swish},
 };
 
-ActivationKind read_activation(const JsonFields& fields, const std::string& name) {
-  const std::string word = fields.text(name, "gelu");
+constexpr std::array kGates = {
+    ActivationName{"silu", ActivationKind::swiglu},
+    ActivationName{"swish", ActivationKind::swiglu},
+    ActivationName{"gelu", ActivationKind::geglu},
+    ActivationName{"gelu_pytorch_tanh", ActivationKind::geglu_tanh},
+    ActivationName{"gelu_new", ActivationKind::geglu_tanh},
+};
+
+ActivationKind read_activation(const JsonFields& fields, const std::string& name,
+                               const std::string& standard) {
+  const std::string word = fields.text(name, standard);
   std::string known;
   for (const ActivationName& activation : kActivations) {
     if (activation.theirs == word) return activation.ours;
@@ -62,10 +72,11 @@ nlohmann::ordered_json id_or_null(std::int64_t id) {
   return id < 0 ? Json() : Json(id);
 }
 
-ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range) {
+ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range,
+                  std::string also) {
   return model_field(std::move(name), member,
                      [=](const JsonFields& fields, const std::string& name) {
-                       return fields.count(name, standard, range);
+                       return fields.count(name_in_file(fields, name, also), standard, range);
                      });
 }
 
@@ -99,11 +110,11 @@ ConfigField attention_dropout(std::string name, double standard) {
           .write = [](const ExportedConfig& config) { return config.settings.attention.dropout; }};
 }
 
-ConfigField activation(std::string name) {
+ConfigField activation(std::string name, std::string standard) {
   return {.name = name,
           .read =
               [=](const JsonFields& fields, Settings& settings) {
-                settings.model.activation = read_activation(fields, name);
+                settings.model.activation = read_activation(fields, name, standard);
               },
           .write =
               [](const ExportedConfig& config) {
@@ -111,11 +122,12 @@ ConfigField activation(std::string name) {
               }};
 }
 
-ConfigField positions(std::int64_t standard, std::int64_t most) {
-  return {.name = "max_position_embeddings",
+ConfigField positions(std::int64_t standard, std::int64_t most, std::string name,
+                      std::string also) {
+  return {.name = name,
           .read =
               [=](const JsonFields& fields, Settings& settings) {
-                settings.data.length = fields.count("max_position_embeddings", standard,
+                settings.data.length = fields.count(name_in_file(fields, name, also), standard,
                                                     between(1, static_cast<double>(most)));
               },
           .write = [](const ExportedConfig& config) { return config.positions; }};
@@ -149,9 +161,27 @@ nlohmann::ordered_json write_fields(const std::vector<ConfigField>& table,
   return document;
 }
 
+std::string name_in_file(const JsonFields& fields, const std::string& name,
+                         const std::string& also) {
+  return also.empty() || fields.find(name) != nullptr ? name : also;
+}
+
 void require_divisor(const JsonFields& fields, const char* name, std::int64_t value, const char* of,
                      std::int64_t whole) {
   if (whole % value != 0) fields.refuse(name, fmt::format("a divisor of \"{}\", {}", of, whole));
+}
+
+ActivationKind read_gate(const JsonFields& fields, const std::string& name,
+                         const std::string& standard) {
+  const std::string word = fields.text(name, standard);
+  for (const ActivationName& gate : kGates) {
+    if (gate.theirs == word) return gate.ours;
+  }
+  fields.refuse(name, "silu, gelu or gelu_pytorch_tanh");
+}
+
+const char* gate_name(ActivationKind gate) {
+  return std::ranges::find(kGates, gate, &ActivationName::ours)->theirs;
 }
 
 std::vector<std::string> read_names(const JsonFields& fields, const char* name) {

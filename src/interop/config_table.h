@@ -36,9 +36,10 @@ struct ExportedConfig {
   std::int64_t classification = -1, separator = -1;  // ids of [CLS] and [SEP]
   std::vector<std::int64_t> ends = {};               // ids that end a text
   std::int64_t classes = 0;  // number of classes of a classification head; 0: no such head
-  std::vector<std::string> labels = {};              // names of the classes; may be empty
-  TableRows rows = {};                               // for a translator only
-  TranslatorTokens tokens = {};                      // for a translator only
+  std::vector<std::string> labels = {};         // names of the classes; may be empty
+  TargetKind target_kind = TargetKind::single;  // of the classes
+  TableRows rows = {};                          // for a translator only
+  TranslatorTokens tokens = {};                 // for a translator only
 };
 
 struct ConfigField {
@@ -59,15 +60,18 @@ nlohmann::ordered_json id_or_null(std::int64_t id);
 
 using ModelCount = std::int64_t ModelSettings::*;
 using ModelNumber = double ModelSettings::*;
-ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range);
+// `also`: another name of the field, which transformers reads too; empty: none.
+ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range,
+                  std::string also = {});
 ConfigField probability(std::string name, ModelNumber member, double standard);
 ConfigField epsilon(std::string name, ModelNumber member, double standard);  // above 0, up to 1
 ConfigField flag(std::string name, bool ModelSettings::*member, bool standard);
 ConfigField attention_dropout(std::string name, double standard);
-// An ungated activation by transformers' name; gelu if the field is missing.
-ConfigField activation(std::string name);
-// max_position_embeddings; reading it sets data.length.
-ConfigField positions(std::int64_t standard, std::int64_t most);
+// An ungated activation by transformers' name; `standard` if the field is missing.
+ConfigField activation(std::string name, std::string standard = "gelu");
+// The longest text; reading it sets data.length.
+ConfigField positions(std::int64_t standard, std::int64_t most,
+                      std::string name = "max_position_embeddings", std::string also = {});
 ConfigField constant(std::string name, nlohmann::ordered_json value);
 ConfigField written(std::string name,
                     std::function<ConfigField::Json(const ExportedConfig&)> write);
@@ -78,8 +82,15 @@ nlohmann::ordered_json write_fields(const std::vector<ConfigField>& table,
                                     const ExportedConfig& config);
 
 // Readers for fields that several families share. Each throws Error (failure).
+// The name under which the file has a field: `also` if only that is there.
+std::string name_in_file(const JsonFields& fields, const std::string& name,
+                         const std::string& also);
 void require_divisor(const JsonFields& fields, const char* name, std::int64_t value, const char* of,
                      std::int64_t whole);
+// The gate of a feed-forward part by the name of its activation, and that name.
+ActivationKind read_gate(const JsonFields& fields, const std::string& name,
+                         const std::string& standard);
+const char* gate_name(ActivationKind gate);
 // A list of names; empty if the field is missing.
 std::vector<std::string> read_names(const JsonFields& fields, const char* name);
 // Throws if a flag does not have the value that this program computes with; `wanted`: "false: why".

@@ -14,9 +14,11 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "interop/folder.h"
+#include "interop/tokenizer_json.h"
 #include "text/added_tokens.h"
 #include "text/byte_level_file.h"
 #include "text/foreign_files.h"
+#include "text/hugging_face_json.h"
 #include "text/word_tokenizer.h"
 #include "text/wordpiece_json.h"
 #include "text/wordpiece_tokenizer.h"
@@ -250,14 +252,20 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
     return make_wordpiece(read_file(folder / kWordPieces, kLargestVocabulary), folder / kWordPieces,
                           notes);
   }
-  if (is_there(folder / kTokenizerFile)) {
-    const fs::path file = folder / kTokenizerFile;
-    if (is_byte_level_file(read_file(file, kLargestVocabulary))) {
-      return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
-    }
-    return make_wordpiece(
-        vocabulary_of_tokenizer_json(read_file(file, kLargestVocabulary), file.string()), file,
-        notes);
+  const fs::path file = folder / kTokenizerFile;
+  const std::string whole = is_there(file) ? read_file(file, kLargestVocabulary) : "";
+  const auto open_whole = [&] {
+    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+  };
+  const bool read_here = is_byte_level_file(whole);
+  if (read_here && whole.find("\"ByteLevel\"") != std::string::npos) return open_whole();
+  for (const char* name : kModelFiles) {
+    if (is_there(folder / name))
+      return open_model_file(folder / name, read_here ? file : "", notes);
+  }
+  if (read_here) return open_whole();
+  if (!whole.empty()) {
+    return make_wordpiece(vocabulary_of_tokenizer_json(whole, file.string()), file, notes);
   }
   if (has_vocabulary_and_merges(folder)) {
     return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
@@ -268,9 +276,6 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
                   "put the model's tokenizer.json beside it, which "
                   "AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
   }
-  for (const char* name : kModelFiles) {
-    if (is_there(folder / name)) return open_tokenizer({.file = folder / name});
-  }
   throw_failure(folder.string(),
                 "has no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or "
                 "*.model",
@@ -279,50 +284,27 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
 
 namespace {
 
-// Writes tokenizer.json unchanged, and the names of its special tokens beside it.
-void write_byte_level(const Tokenizer& tokenizer, std::int64_t longest, const fs::path& folder) {
-  write_file_atomically(folder / kTokenizerFile, tokenizer.file_contents());
-  const SpecialTokens& special = tokenizer.special();
-  nlohmann::ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
-                                   {"model_max_length", longest}};
-  for (const auto& [name, id] :
-       {std::pair("unk_token", special.unknown), std::pair("sep_token", special.separator),
-        std::pair("pad_token", special.padding), std::pair("cls_token", special.classification),
-        std::pair("mask_token", special.mask)}) {
-    if (id >= 0) config[name] = tokenizer.piece(id);
-  }
-  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
-}
-
-}  // namespace
-
-void write_encoder_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
-                             const fs::path& folder, std::vector<std::string>& notes) {
-  if (tokenizer.kind() == TokenizerKind::byte_level) {
-    write_byte_level(tokenizer, longest, folder);
-    return;
-  }
+// Writes the files from which older releases of transformers, and `roformer import`, read the
+// tokenizer. Returns the fields of tokenizer_config.json that tell how text is cut.
+nlohmann::ordered_json write_own_files(const Tokenizer& tokenizer, const fs::path& folder,
+                                       std::vector<std::string>& notes) {
   const bool words = tokenizer.kind() == TokenizerKind::words;
   if (!words && tokenizer.kind() != TokenizerKind::wordpiece) {
-    if (!tokenizer.file_name().empty()) {
-      write_file_atomically(folder / tokenizer.file_name(), tokenizer.file_contents());
+    const std::string name = tokenizer.file_name();
+    if (!name.empty() && tokenizer.kind() != TokenizerKind::byte_level) {
+      write_file_atomically(folder / name, tokenizer.file_contents());
     }
-    notes.push_back(
-        tokenizer.file_name().empty()
-            ? "its tokenizer, the bytes of the text, has no file and no counterpart in transformers"
-            : fmt::format("transformers' BERT and RoFormer know only WordPiece: {} is written as "
-                          "it is, and the text must be encoded with it",
-                          tokenizer.file_name()));
-    return;
+    return {{"tokenizer_class", "PreTrainedTokenizerFast"},
+            {"clean_up_tokenization_spaces", false}};
   }
-  BertRules rules;
-  std::vector<AddedToken> added;
+  WordPieceModel model;
   bool cuts = false;
   if (words) {
     const WordFiles files = word_files(tokenizer);
-    rules = files.cased ? kCasedBert : kUncasedBert;
+    model = {.vocabulary = files.vocabulary,
+             .rules = files.cased ? kCasedBert : kUncasedBert,
+             .added = {}};
     cuts = !files.characters;
-    write_file_atomically(folder / kWordPieces, files.vocabulary);
     if (cuts) {
       write_file_atomically(folder / kDictionary, files.dictionary);
       notes.push_back(
@@ -330,29 +312,41 @@ void write_encoder_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
           "model's is written as dict.txt, which `roformer import` takes");
     }
   } else {
-    WordPieceModel model = wordpiece_model(tokenizer);
-    rules = model.rules;
-    added = std::move(model.added);
-    write_file_atomically(folder / kWordPieces, model.vocabulary);
+    model = wordpiece_model(tokenizer);
   }
-  const bool plain = rules.strip_accents == rules.lower_case;
+  write_file_atomically(folder / kWordPieces, model.vocabulary);
+  const bool plain = model.rules.strip_accents == model.rules.lower_case;
   nlohmann::ordered_json config = {
       {"tokenizer_class", cuts ? "RoFormerTokenizer" : "BertTokenizer"},
-      {"do_lower_case", rules.lower_case},
+      {"do_lower_case", model.rules.lower_case},
       {"strip_accents",
-       plain ? nlohmann::ordered_json() : nlohmann::ordered_json(rules.strip_accents)},
-      {"tokenize_chinese_chars", rules.chinese_characters},
-      {"model_max_length", longest},
-      {"unk_token", "[UNK]"},
-      {"sep_token", "[SEP]"},
-      {"pad_token", "[PAD]"},
-      {"cls_token", "[CLS]"},
-      {"mask_token", "[MASK]"}};
-  for (const AddedToken& token : added) {
+       plain ? nlohmann::ordered_json() : nlohmann::ordered_json(model.rules.strip_accents)},
+      {"tokenize_chinese_chars", model.rules.chinese_characters}};
+  for (const AddedToken& token : model.added) {
     nlohmann::ordered_json entry = added_token_json(token);
     entry.erase("id");
     config["added_tokens_decoder"][std::to_string(token.id)] = std::move(entry);
   }
+  return config;
+}
+
+}  // namespace
+
+void write_encoder_tokenizer(const Tokenizer& tokenizer, const EncoderTexts& texts,
+                             const fs::path& folder, std::vector<std::string>& notes) {
+  nlohmann::ordered_json config = write_own_files(tokenizer, folder, notes);
+  const bool written = write_tokenizer_json(tokenizer, encoder_frame(tokenizer), folder, notes);
+  const bool words = tokenizer.kind() == TokenizerKind::words;
+  if (!written && !words) {
+    notes.push_back(fmt::format("{} is written as it is, and the text must be encoded with it",
+                                tokenizer.file_name()));
+    return;
+  }
+  config["model_max_length"] = texts.longest;
+  config["model_input_names"] = {"input_ids", "attention_mask"};
+  if (texts.token_types)
+    config["model_input_names"] = {"input_ids", "token_type_ids", "attention_mask"};
+  add_special_names(tokenizer, config);
   write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
 }
 

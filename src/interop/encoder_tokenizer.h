@@ -2,8 +2,8 @@
 // (tokenizer_config.json tells whether it keeps case), a BPE or unigram model from tokenizer.json,
 // a byte-level BPE from vocab.json and merges.txt, or a SentencePiece model. If the folder also
 // holds a dictionary of Chinese words (dict.txt), it is the word tokenizer of WoBERT and RoFormer.
-// An export writes vocab.txt or tokenizer.json with tokenizer_config.json, or the tokenizer's own
-// file.
+// An export writes tokenizer.json, which transformers loads, tokenizer_config.json and the
+// tokenizer's own file.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,11 @@ namespace roformer {
 std::unique_ptr<Tokenizer> read_encoder_tokenizer(const std::filesystem::path& folder,
                                                   std::vector<std::string>& notes);
 
-// `longest`: the number of tokens that the model has positions for.
-void write_encoder_tokenizer(const Tokenizer& tokenizer, std::int64_t longest,
+struct EncoderTexts {
+  std::int64_t longest = 0;  // the number of tokens that the model has positions for
+  bool token_types = false;  // the model tells the two texts of a pair apart
+};
+void write_encoder_tokenizer(const Tokenizer& tokenizer, const EncoderTexts& texts,
                              const std::filesystem::path& folder, std::vector<std::string>& notes);
 
 }  // namespace roformer

@@ -15,9 +15,11 @@
 #include "config/position_facts.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
+#include "config/schemes/shaw.h"
 #include "config/schemes/sinusoidal.h"
 #include "config/task_facts.h"
 #include "interop/causal_tokenizer.h"
+#include "interop/embedder_folder.h"
 #include "interop/encoder_tokenizer.h"
 #include "interop/expressible.h"
 #include "interop/folder.h"
@@ -38,13 +40,15 @@ class Exporter {
       : model_(model),
         settings_(model.settings),
         family_(exported_family(settings_)),
-        classifies_(task_facts(settings_.task).exported == ExportForm::classifier) {
+        form_(task_facts(settings_.task).exported) {
+    if (form_ == ExportForm::tagger) settings_.glue.head_dropout = settings_.tagging.head_dropout;
     const bool separate = translates() && !settings_.translation.tie_embeddings;
     const std::int64_t source =
         weight(separate ? "encoder.embedding.tokens.weight" : kTokens).size(0);
     const std::int64_t target =
         weight(separate ? "decoder.embedding.tokens.weight" : kTokens).size(0);
     rows_ = {.vocabulary = source, .target = target, .decoder_table = target};
+    if (family_.pads_positions) rows_.of_padding = model.tokenizer.special().padding + 1;
     settings_.model.vocabulary = source;
     if (family_.kind == FamilyKind::causal) {
       keep_training_length(settings_.position, settings_.data.length);
@@ -53,18 +57,19 @@ class Exporter {
 
   ExportSummary write(const fs::path& folder) {
     const bool encodes = family_.kind == FamilyKind::encoder;
-    summary_.architecture = family_.architecture(classifies_);
+    summary_.architecture = family_.architecture(form_);
     add(family_.body);
     add_token_types();
     add_sinusoids();
-    if (classifies_) {
-      add(family_.pooler);
-      add(family_.classification_head);
+    if (form_ == ExportForm::classifier || form_ == ExportForm::tagger) {
+      if (form_ == ExportForm::classifier) add(family_.pooler);
+      add(form_ == ExportForm::tagger ? family_.tagging_head : family_.classification_head);
       classes_ = tensors_.back().value.size(0);
-    } else {
+    } else if (form_ != ExportForm::embedder) {
       add(family_.language_head);
     }
-    if (translates()) add_output_bias();
+    add(family_.repeated);
+    if (family_.output_bias) add_output_bias();
     if (encodes) note_differences();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
     require_new_folder(folder);
@@ -77,6 +82,7 @@ class Exporter {
     if (family_.generation != nullptr) {
       write_json(output.path() / "generation_config.json", family_.generation(config));
     }
+    if (form_ == ExportForm::embedder) write_embedder_modules(settings_, output.path());
     Manifest::of(output.path()).write();
     output.commit();
     if (!encodes) note_differences();
@@ -87,12 +93,18 @@ class Exporter {
   const ExportedModel& model_;
   Settings settings_;  // model.vocabulary is resolved
   const Family& family_;
-  bool classifies_;
+  ExportForm form_;
   TableRows rows_;
   std::vector<NamedTensor> tensors_;
   std::set<std::string> written_;  // names of our parameters
   std::int64_t classes_ = 0;
   ExportSummary summary_;
+
+  // A model without a head has no prefix before the names of its body.
+  std::string stored_name(const WeightGroup& group, std::string_view canonical) const {
+    return form_ == ExportForm::embedder ? std::string(canonical)
+                                         : family_.stored_name(group, canonical);
+  }
 
   bool translates() const { return family_.kind == FamilyKind::translator; }
 
@@ -118,9 +130,9 @@ class Exporter {
   }
 
   // Reorders the rows into the folder's order: rotations of neighbours become rotations of halves,
-  // the rows of one head become adjacent, and alternating sines and cosines become all sines
-  // followed by all cosines. The last change keeps the same model with a token's features in
-  // another order.
+  // the rows of one head become adjacent, alternating sines and cosines become all sines followed
+  // by all cosines (the same model with a token's features in another order), and rows become
+  // columns.
   at::Tensor in_their_order(const FolderWeight& weight, at::Tensor value) const {
     const ModelSettings& model = settings_.model;
     const Size rows = weight.shape.rows;
@@ -136,28 +148,38 @@ class Exporter {
         value = neighbours_to_halves(value, blocks, head, rotary_width(rope.fraction, head));
       }
     }
-    if (rows == Size::by_head) value = heads_together(value, model.heads);
+    value = roformer::in_their_order(
+        value, {.rows = rows, .heads = model.heads, .of_padding = rows_.of_padding});
     const SinusoidalLayout layout = settings_.position.of<SinusoidalSettings>().layout;
-    if (translates() && layout != SinusoidalLayout::concat) {
+    const bool sinusoids = translates() && settings_.position.scheme == "sinusoidal";
+    if (sinusoids && layout != SinusoidalLayout::concat) {
       if (rows == Size::width) value = turns_to_halves(value, 0);
       if (weight.shape.columns == Size::width) value = turns_to_halves(value, 1);
     }
-    return value;
+    return weight.shape.transposed ? value.t() : value;
   }
 
   void add(const WeightGroup& group) {
     for (const FolderWeight& names : expand_weights(group, settings_, rows_)) {
-      const at::Tensor value =
-          in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
+      at::Tensor value = in_their_order(names, weight(names.ours).to(at::kFloat)).contiguous();
+      if (names.ours == kTokens && family_.table_factor != nullptr) {
+        value = value / family_.table_factor(settings_);
+      }
       std::int64_t row = 0;
       for (const FolderWeight::Part& part : names.parts) {
         const std::int64_t rows = part.shape[0] < 0 ? value.size(0) : part.shape[0];
-        tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+        tensors_.push_back({.name = stored_name(group, part.theirs),
                             .value = padded(names, value.narrow(0, row, rows))});
         row += rows;
       }
       ROFORMER_ASSERT(row == value.size(0));
       written_.insert(names.ours);
+    }
+    for (const FolderWeight& idle : expand_idle(group, settings_, rows_)) {
+      const FolderWeight::Part& part = idle.parts.front();
+      tensors_.push_back({.name = family_.stored_name(group, part.theirs),
+                          .value = idle.ours.empty() ? at::zeros(part.shape, at::kFloat)
+                                                     : weight(idle.ours).to(at::kFloat)});
     }
   }
 
@@ -190,13 +212,22 @@ class Exporter {
     if (family_.note != nullptr) family_.note(settings_, summary_.notes);
   }
 
+  auto token_types() const {
+    return std::ranges::find(family_.body.rows, Size::token_types,
+                             [](const WeightRow& row) { return row.shape.rows; });
+  }
+  // Whether transformers' tokenizer gives types: not to a class that has none, or only one.
+  bool has_token_types() const {
+    return token_types() != family_.body.rows.end() && settings_.model.token_types != 1;
+  }
+
   // transformers' BERT always adds a row for the token type; a row of zeros adds nothing.
   void add_token_types() {
-    const auto types = std::ranges::find(family_.body.rows, Size::token_types,
-                                         [](const WeightRow& row) { return row.shape.rows; });
+    const auto types = token_types();
     if (types == family_.body.rows.end() || settings_.model.token_types > 0) return;
+    if (family_.may_lack_token_types) return;
     tensors_.push_back(
-        {.name = family_.stored_name(family_.body, types->theirs),
+        {.name = stored_name(family_.body, types->theirs),
          .value = at::zeros({kBertTokenTypes, weight(kTokens).size(1)}, at::kFloat)});
     summary_.notes.push_back("the model has no token types: their table is all zeros");
   }
@@ -205,7 +236,7 @@ class Exporter {
     if (family_.kind != FamilyKind::encoder) return;  // transformers computes a translator's
     for (const std::string_view name : family_.sinusoids.names) {
       tensors_.push_back(
-          {.name = family_.stored_name(family_.body, name),
+          {.name = stored_name(family_.body, name),
            .value = sines_and_cosines(positions(), settings_.model.features_of_head())});
     }
   }
@@ -214,14 +245,19 @@ class Exporter {
     const Tokenizer& tokenizer = model_.tokenizer;
     switch (family_.kind) {
       case FamilyKind::encoder:
-        return write_encoder_tokenizer(tokenizer, positions(), folder, summary_.notes);
+        return write_encoder_tokenizer(tokenizer,
+                                       {.longest = positions(), .token_types = has_token_types()},
+                                       folder, summary_.notes);
       case FamilyKind::causal:
         return write_causal_tokenizer(tokenizer, settings_, family_.type, folder, summary_.notes);
-      case FamilyKind::translator:
-        return write_translator_tokenizers({.source = *model_.source_tokenizer,
-                                            .target = tokenizer,
-                                            .separate = !settings_.translation.tie_embeddings},
-                                           positions(), folder, summary_.notes);
+      case FamilyKind::translator: {
+        const auto write = family_.write_tokenizers != nullptr ? family_.write_tokenizers
+                                                               : write_translator_tokenizers;
+        return write({.source = *model_.source_tokenizer,
+                      .target = tokenizer,
+                      .separate = !settings_.translation.tie_embeddings},
+                     positions(), folder, summary_.notes);
+      }
     }
   }
 
@@ -230,6 +266,7 @@ class Exporter {
     if (settings_.position.scheme == "learned") {
       return settings_.position.of<LearnedSettings>().length;
     }
+    if (settings_.position.scheme == "shaw") return settings_.position.of<ShawSettings>().left + 1;
     if (family_.kind == FamilyKind::causal && rope.scaling == RopeScaling::dynamic_ntk) {
       return rope.original_length;
     }
@@ -241,13 +278,14 @@ class Exporter {
     ExportedConfig config{.settings = settings_,
                           .model_type = family_.type,
                           .architecture = summary_.architecture,
-                          .positions = positions(),
+                          .positions = positions() + rows_.of_padding,
                           .padding = special.padding,
                           .classification = special.classification,
                           .separator = special.separator,
                           .ends = text_ends(model_.tokenizer, settings_.decoding.end_tokens),
                           .classes = classes_,
                           .labels = model_.labels,
+                          .target_kind = model_.target_kind,
                           .rows = {.vocabulary = longest_table(), .target = longest_table()},
                           .tokens = {.padding = special.padding >= 0 ? special.padding : model_.end,
                                      .begin = model_.begin,

@@ -23,10 +23,11 @@ struct ExportedModel {
   const std::map<std::string, at::Tensor>& tensors;  // under the names of this program's parameters
   const Tokenizer& tokenizer;                        // for a translator: of the target
   std::vector<std::string> labels = {};              // names of the classes; may be empty
+  TargetKind target_kind = TargetKind::single;       // of the classes
   // For a translator only.
   const Tokenizer* source_tokenizer = nullptr;
-  std::vector<std::int64_t> never = {};         // ids of the target that translations never contain
-  std::int64_t begin = 0, end = 0;              // ids around a target
+  std::vector<std::int64_t> never = {};  // ids of the target that translations never contain
+  std::int64_t begin = 0, end = 0;       // ids around a target
 };
 
 struct ExportSummary {

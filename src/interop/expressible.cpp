@@ -2,29 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
 #include "base/error.h"
+#include "base/printable.h"
 #include "config/task_facts.h"
 #include "interop/families/encoder.h"
 
 namespace roformer {
 namespace {
 
-const Family& causal_family(const ModelSettings& model) {
-  if (model.norm_kind != NormKind::rms_norm) return family_named("gpt_neox");
-  if (model.query_key_norm) return family_named("qwen3");
-  return family_named(model.query_key_value_bias ? "qwen2" : "llama");
+using Families = std::vector<const Family*>;
+
+// The causal families with these positions and blocks.
+Families causal_families(const Settings& settings) {
+  const ModelSettings& model = settings.model;
+  const auto named = [](const char* type) { return Families{&family_named(type)}; };
+  const std::string& scheme = settings.position.scheme;
+  if (scheme == "learned") return named("gpt2");
+  if (scheme == "alibi") return named(model.bias || model.embedding_norm ? "bloom" : "mpt");
+  if (model.norm_kind != NormKind::rms_norm) return named("gpt_neox");
+  if (model.query_key_norm) return named("qwen3");
+  if (model.query_key_value_bias && !model.attention_output_bias) return named("qwen2");
+  if (model.query_key_value_bias || model.feed_forward_bias) return named("llama");
+  if (settings.attention.window > 0) return named("mistral");
+  return {&family_named("llama"), &family_named("mistral")};
 }
 
-// Null: no family of encoders has such positions.
-const Family* encoder_family(const Settings& settings) {
+// The encoders that have the scheme, those that most models fit first.
+const std::map<std::string_view, std::vector<std::string_view>> kEncoders = {
+    {"learned", {"bert", "roberta", "xlm-roberta", "camembert", "distilbert", "electra"}},
+    {"shaw", {"bert"}},
+    {"rope", {"roformer"}},
+    {"nezha", {"nezha"}},
+    {"deberta", {"deberta-v2"}},
+};
+
+// Empty: no family of encoders has such positions.
+Families encoder_families(const Settings& settings) {
   if (settings.model.norm == NormPlacement::pre && settings.model.embedding_norm) {
-    return &family_named("modernbert");
+    return {&family_named("modernbert")};
   }
-  for (const auto& [scheme, type] :
-       {std::pair("learned", "bert"), std::pair("rope", "roformer"), std::pair("nezha", "nezha")}) {
-    if (settings.position.scheme == scheme) return &family_named(type);
-  }
-  return nullptr;
+  const auto found = kEncoders.find(settings.position.scheme);
+  if (found == kEncoders.end()) return {};
+  Families families;
+  for (const std::string_view type : found->second) families.push_back(&family_named(type));
+  return families;
 }
 
 [[noreturn]] void refuse(const std::string& families, const Wishes& wishes) {
@@ -34,29 +60,35 @@ const Family* encoder_family(const Settings& settings) {
 
 [[noreturn]] void refuse_positions(const Settings& settings) {
   Wishes wishes;
-  wishes.expect(false, fmt::format("positions are learned in BERT, rope in RoFormer and nezha in "
-                                   "NEZHA, not {}",
+  wishes.expect(false, fmt::format("positions are learned or shaw in BERT, rope in RoFormer, nezha "
+                                   "in NEZHA and deberta in DeBERTa-v2, not {}",
                                    settings.position.scheme));
   expect_bert_layers(settings, wishes);
-  refuse("BERT, RoFormer and NEZHA", wishes);
+  refuse("BERT, RoFormer, NEZHA and DeBERTa-v2", wishes);
 }
 
-const Family* nearest_family(const Settings& settings) {
+// The families that may express the model, the preferred one (model.family) first.
+Families near_families(const Settings& settings) {
   const TaskFacts& task = task_facts(settings.task);
-  if (task.exported == ExportForm::translator) return &family_named("marian");
-  return task.causal ? &causal_family(settings.model) : encoder_family(settings);
+  const char* const translator = settings.position.scheme == "t5" ? "t5" : "marian";
+  Families families = task.exported == ExportForm::translator ? Families{&family_named(translator)}
+                      : task.causal                           ? causal_families(settings)
+                                                              : encoder_families(settings);
+  const auto preferred = std::ranges::find(families, settings.model.family, &Family::type);
+  if (preferred != families.end()) std::rotate(families.begin(), preferred, preferred + 1);
+  return families;
 }
 
 }  // namespace
 
-void expect_plain_attention(const Settings& settings, Wishes& wishes) {
+void expect_plain_attention(const Settings& settings, Wishes& wishes, bool window) {
   const AttentionSettings& attention = settings.attention;
   wishes.expect(attention.kernel == AttentionKernel::softmax,
                 "attention is a softmax (attention.kernel softmax)");
   wishes.expect(attention.log_n == LogNScaling::none,
                 "scores are not scaled with the length (attention.log_n none)");
   wishes.expect(attention.layers.empty(), "all layers have the same attention (attention.layers)");
-  wishes.expect(attention.window == 0, "no layer has a window (attention.window 0)");
+  wishes.expect(window || attention.window == 0, "no layer has a window (attention.window 0)");
 }
 
 void expect_plain_embedding(const ModelSettings& model, Wishes& wishes) {
@@ -79,8 +111,6 @@ void expect_older_blocks(const ModelSettings& model, Wishes& wishes) {
                 "model.first_norm true)");
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "the language head is BERT's (model.head bert)");
-  wishes.expect(model.tie_output,
-                "the language head shares the token table (model.tie_output true)");
 }
 
 void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
@@ -93,17 +123,25 @@ void expect_plain_heads(const ModelSettings& model, Wishes& wishes) {
 }
 
 const Family& exported_family(const Settings& settings) {
-  const Family* const family = nearest_family(settings);
-  if (family == nullptr) refuse_positions(settings);
+  const std::string& preferred = settings.model.family;
+  if (!preferred.empty() && find_family(preferred) == nullptr) {
+    throw_usage("model.family",
+                fmt::format("got {}, wanted {}", printable(preferred), known_family_types()));
+  }
+  const Families families = near_families(settings);
+  if (families.empty()) refuse_positions(settings);
+  for (const Family* family : families) {
+    Wishes wishes;
+    family->expect(settings, wishes);
+    if (wishes.problems().empty()) return *family;
+  }
   Wishes wishes;
-  family->expect(settings, wishes);
-  if (!wishes.problems().empty()) refuse(std::string(family->title), wishes);
-  return *family;
+  families.front()->expect(settings, wishes);
+  refuse(std::string(families.front()->title), wishes);
 }
 
 std::string exported_architecture(const Settings& settings) {
-  const bool classifies = task_facts(settings.task).exported == ExportForm::classifier;
-  return exported_family(settings).architecture(classifies);
+  return exported_family(settings).architecture(task_facts(settings.task).exported);
 }
 
 }  // namespace roformer

@@ -14,8 +14,8 @@ const Family& exported_family(const Settings& settings);
 // The class that loads the export, such as "BertForMaskedLM". Throws as exported_family does.
 std::string exported_architecture(const Settings& settings);
 
-// Expects softmax attention that is the same in all layers and has no window.
-void expect_plain_attention(const Settings& settings, Wishes& wishes);
+// Expects softmax attention that is the same in all layers and has no window, unless `window`.
+void expect_plain_attention(const Settings& settings, Wishes& wishes, bool window = false);
 // Expects an embedding of tokens alone, as wide as the layers.
 void expect_plain_embedding(const ModelSettings& model, Wishes& wishes);
 void expect_plain_heads(const ModelSettings& model, Wishes& wishes);

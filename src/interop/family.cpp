@@ -12,15 +12,6 @@
 namespace roformer {
 namespace {
 
-// "bert, roformer or nezha"
-std::string known_types() {
-  std::vector<std::string_view> types;
-  for (const Family& family : all_families()) types.push_back(family.type);
-  const std::string_view last = types.back();
-  types.pop_back();
-  return fmt::format("{} or {}", fmt::join(types, ", "), last);
-}
-
 nlohmann::json parse_object(const ConfigText& config) {
   nlohmann::json document = parse_json(config.text, config.file);
   if (!document.is_object()) throw_failure(config.file, "is not a JSON object");
@@ -31,8 +22,12 @@ nlohmann::json parse_object(const ConfigText& config) {
 
 std::span<const Family> all_families() {
   static const std::vector<Family> families = {
-      bert_family(),  roformer_family(), modernbert_family(), nezha_family(),   marian_family(),
-      llama_family(), qwen2_family(),    qwen3_family(),      gpt_neox_family()};
+      bert_family(),       roformer_family(), modernbert_family(),  nezha_family(),
+      deberta_family(),    roberta_family(),  xlm_roberta_family(), camembert_family(),
+      distilbert_family(), electra_family(),  marian_family(),      t5_family(),
+      t5_encoder_family(), llama_family(),    qwen2_family(),       qwen3_family(),
+      mistral_family(),    gpt_neox_family(), gpt2_family(),        bloom_family(),
+      mpt_family()};
   return families;
 }
 
@@ -42,22 +37,46 @@ const Family* find_family(std::string_view type) {
   return found == families.end() ? nullptr : &*found;
 }
 
+const Family* family_of_config(const nlohmann::json& config) {
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string()) return nullptr;
+  const std::string& name = type->get_ref<const std::string&>();
+  for (const Family& family : all_families()) {
+    if (family.type == name && family.claims != nullptr && family.claims(config)) return &family;
+  }
+  return find_family(name);
+}
+
 const Family& family_named(std::string_view type) {
   const Family* const family = find_family(type);
   ROFORMER_ASSERT(family != nullptr);
   return *family;
 }
 
-std::string Family::architecture(bool classifies) const {
-  const char* const ending = kind == FamilyKind::translator ? "MTModel"
-                             : kind == FamilyKind::causal   ? "ForCausalLM"
-                             : classifies                   ? "ForSequenceClassification"
-                                                            : "ForMaskedLM";
-  return std::string(classes) + ending;
+std::string known_family_types() {
+  std::vector<std::string_view> types;
+  for (const Family& family : all_families()) {
+    if (family.claims == nullptr) types.push_back(family.type);
+  }
+  const std::string_view last = types.back();
+  types.pop_back();
+  return fmt::format("{} or {}", fmt::join(types, ", "), last);
+}
+
+std::string Family::architecture(ExportForm form) const {
+  const std::string_view ending = form == ExportForm::classifier   ? "ForSequenceClassification"
+                                  : form == ExportForm::tagger     ? "ForTokenClassification"
+                                  : form == ExportForm::embedder   ? "Model"
+                                  : !language_class.empty()        ? language_class
+                                  : kind == FamilyKind::translator ? "MTModel"
+                                  : kind == FamilyKind::causal     ? "ForCausalLM"
+                                                                   : "ForMaskedLM";
+  return std::string(classes).append(ending);
 }
 
 std::string Family::stored_name(const WeightGroup& group, std::string_view canonical) const {
-  const bool head = &group == &language_head || &group == &classification_head;
+  const bool head =
+      &group == &language_head || &group == &classification_head || &group == &tagging_head;
   const bool plain = head || std::ranges::find(unprefixed, canonical) != unprefixed.end();
   return std::string(plain ? "" : prefix).append(canonical);
 }
@@ -73,14 +92,16 @@ FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& gen
   const std::string type = fields.text("model_type", "");
   if (type.empty()) {
     throw_failure(config.file, "has no \"model_type\"",
-                  fmt::format("add \"model_type\": one of {}", known_types()));
+                  fmt::format("add \"model_type\": one of {}", known_family_types()));
   }
-  FolderConfig result{.family = find_family(type), .file = config.file};
+  FolderConfig result{.family = family_of_config(document), .file = config.file};
   if (result.family == nullptr) {
-    fields.refuse("model_type", known_types() + ", the architectures that this program shares");
+    fields.refuse("model_type",
+                  known_family_types() + ", the architectures that this program shares");
   }
   result.has_generation = !generation.text.empty();
   const nlohmann::json search = result.has_generation ? parse_object(generation) : document;
+  result.settings.model.family = result.family->type;
   result.family->parse(*result.family, fields,
                        {search, result.has_generation ? generation.file : config.file}, result);
   if (result.family->kind != FamilyKind::translator) {

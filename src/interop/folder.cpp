@@ -18,6 +18,13 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kPickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+
+bool has_safetensors(const fs::path& folder) {
+  return is_there(folder / "model.safetensors") ||
+         is_there(folder / "model.safetensors.index.json");
+}
+
 // Throws if a vocabulary is only a pointer that Git LFS left.
 void refuse_vocabulary_pointers(const fs::path& folder) {
   constexpr std::uintmax_t kLongestPointer = 1024;
@@ -32,22 +39,15 @@ void refuse_vocabulary_pointers(const fs::path& folder) {
 Safetensors open_weights(const fs::path& folder) {
   refuse_adapter_folder(folder);
   refuse_vocabulary_pointers(folder);
-  if (is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json")) {
-    return Safetensors(folder);
-  }
-  for (const char* pickle : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
-    if (!is_there(folder / pickle)) continue;
-    throw_failure(
-        (folder / pickle).string(),
-        "is a pickle, which can run any code when it is opened and is not read here",
-        "convert it where you trust it, X the architecture in config.json: python -c "
-        "\"from transformers import AutoTokenizer, X; "
-        "[C.from_pretrained('DIR').save_pretrained('NEW') for C in (X, AutoTokenizer)]\"");
+  if (has_safetensors(folder)) return Safetensors(folder);
+  for (const char* pickle : kPickles) {
+    if (is_there(folder / pickle)) return Safetensors(folder / pickle);
   }
   for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
     if (!is_there(folder / other)) continue;
     throw_failure((folder / other).string(), "is not a format that is read here",
-                  "only model.safetensors is: load it with transformers and save it again");
+                  "only model.safetensors and pytorch_model.bin are: load it with transformers and "
+                  "save it again");
   }
   return Safetensors(folder);  // throws an Error that says what is missing
 }
@@ -92,9 +92,9 @@ nlohmann::json read_object_if_there(const fs::path& file) {
 
 void refuse_adapter_folder(const fs::path& folder) {
   const fs::path file = folder / "adapter_config.json";
-  const bool model =
-      is_there(folder / "model.safetensors") || is_there(folder / "model.safetensors.index.json");
-  if (model || !is_there(file)) return;
+  const bool pickled =
+      std::ranges::any_of(kPickles, [&](const char* name) { return is_there(folder / name); });
+  if (has_safetensors(folder) || pickled || !is_there(file)) return;
   const auto config = try_parse_json(read_file(file, kLargestDescription));
   const auto text = [&](const char* name) {
     if (!config || !config->is_object()) return std::string();

@@ -33,8 +33,8 @@ void require_new_folder(const std::filesystem::path& folder);
 
 class FolderWeights {
  public:
-  // Removes `prefix` from the names. Throws Error (failure) if the folder has no safetensors file;
-  // for a pickle the hint names a way to convert it.
+  // Removes `prefix` from the names. Throws Error (failure) if the folder has neither safetensors
+  // files nor files of torch.save that can be read.
   FolderWeights(const std::filesystem::path& folder, std::string_view prefix);
 
   const std::string& location() const { return location_; }  // the file, for messages
@@ -44,7 +44,8 @@ class FolderWeights {
   // Returns [shape] float32; a size of -1 allows any. Throws Error (failure) for a tensor that is
   // missing, has another shape or no floating type, or is not finite.
   at::Tensor take(const std::string& canonical, const std::vector<std::int64_t>& shape);
-  // Canonical names of the tensors that were not taken, sorted.
+  void ignore(const std::string& canonical) { used_.insert(canonical); }
+  // Canonical names of the tensors that were neither taken nor ignored, sorted.
   std::vector<std::string> unused() const;
 
  private:

@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "config/schemes/rope.h"
 #include "interop/causal_tokenizer.h"
+#include "interop/embedder_folder.h"
 #include "interop/encoder_tokenizer.h"
 #include "interop/folder.h"
 #include "interop/row_orders.h"
@@ -33,8 +34,10 @@ FolderConfig read_folder_config(const fs::path& folder) {
   const Family* const family = family_of_folder(folder);
   const bool searches = family != nullptr && family->generation != nullptr && is_there(generation);
   const std::string search = searches ? read_file(generation, kLargestDescription) : "";
-  return parse_folder_config({.text = text, .file = config.string()},
-                             {.text = search, .file = generation.string()});
+  FolderConfig result = parse_folder_config({.text = text, .file = config.string()},
+                                            {.text = search, .file = generation.string()});
+  if (is_embedder_folder(folder)) read_embedder_modules(folder, result.settings, result.notes);
+  return result;
 }
 
 class FolderReader {
@@ -50,6 +53,7 @@ class FolderReader {
     result_.family = config_.family;
     result_.settings = config_.settings;
     result_.labels = config_.labels;
+    result_.target_kind = config_.target_kind;
     result_.task = config_.task;
     result_.notes = config_.notes;
     for (const WeightGroup* group : {&family_.body, &family_.language_head}) {
@@ -66,6 +70,9 @@ class FolderReader {
     if (family_.kind == FamilyKind::translator) read_output_bias(weights_, config_, result_);
     check_sinusoids();
     refuse_or_note_rest();
+    if (family_.table_factor != nullptr) {
+      result_.tensors.at("embedding.tokens.weight").mul_(family_.table_factor(result_.settings));
+    }
     read_tokenizer();
     return std::move(result_);
   }
@@ -88,11 +95,18 @@ class FolderReader {
     return twin.of == of && !rows_of_map_.contains(name) && weights_.contains(name);
   }
 
-  // A file of an older release may hold a weight under its twin's name only.
-  std::string stored_name(const std::string& name, const WeightGroup& group) const {
+  // The tensor of a part. A file of an older release may hold it under its twin's name only, or
+  // under that of an idle tensor.
+  std::string stored_name(const FolderWeight& weight, const FolderWeight::Part& part,
+                          const WeightGroup& group) const {
+    const std::string& name = part.theirs;
     if (weights_.contains(name)) return name;
     for (const Twin& twin : group.twins) {
       if (is_twin(twin, name)) return std::string(twin.name);
+    }
+    for (const FolderWeight& idle : expand_idle(group, config_.settings, config_.rows)) {
+      const std::string& other = idle.parts.front().theirs;
+      if (idle.ours == weight.ours && weights_.contains(other)) return other;
     }
     return name;
   }
@@ -107,15 +121,19 @@ class FolderReader {
       }
       std::vector<at::Tensor> parts;
       for (const FolderWeight::Part& part : weight.parts) {
-        parts.push_back(weights_.take(stored_name(part.theirs, group), part.shape));
+        parts.push_back(weights_.take(stored_name(weight, part, group), part.shape));
       }
-      const at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
-      result_.tensors[weight.ours] = weight.shape.rows == Size::by_head
-                                         ? heads_apart(whole, result_.settings.model.heads)
-                                         : whole;
+      at::Tensor whole = parts.size() == 1 ? parts[0] : at::cat(parts, 0);
+      if (weight.shape.transposed) whole = whole.t().contiguous();
+      result_.tensors[weight.ours] = in_our_order(whole, {.rows = weight.shape.rows,
+                                                          .heads = result_.settings.model.heads,
+                                                          .of_padding = config_.rows.of_padding});
       ours_[weight.parts.front().theirs] = weight.ours;
     }
     for (const Twin& twin : group.twins) check_twin(twin);
+    for (const FolderWeight& idle : expand_idle(group, config_.settings, config_.rows)) {
+      weights_.ignore(idle.parts.front().theirs);
+    }
   }
 
   void check_twin(const Twin& twin) {
@@ -125,16 +143,14 @@ class FolderReader {
     const at::Tensor& value = result_.tensors.at(found->second);
     if (at::equal(weights_.take(name, value.sizes().vec()), value)) return;
     throw_failure(weights_.location(), fmt::format("\"{}\" differs from \"{}\"", name, twin.of),
-                  family_.always_tied
-                      ? "this program's language head always shares the table of tokens"
-                      : "config.json says that they are one; where they are two it must have "
-                        "\"tie_word_embeddings\": false");
+                  "config.json says that they are one; where they are two it must have "
+                  "\"tie_word_embeddings\": false");
   }
 
   bool has_any(const WeightGroup& group) const {
     const std::vector<FolderWeight> weights = expand(group);
     return std::ranges::any_of(weights, [&](const FolderWeight& weight) {
-      return weights_.contains(stored_name(weight.parts.front().theirs, group));
+      return weights_.contains(stored_name(weight, weight.parts.front(), group));
     });
   }
 
@@ -157,14 +173,20 @@ class FolderReader {
       language = transforms && (decodes || !classifier);
       classifies = transforms && !language;
     }
+    // Only the architecture tells a tagger from a classifier of whole texts.
+    result_.tags_words = !config_.architectures.empty() && built_as("ForTokenClassification") &&
+                         has_any(family_.tagging_head);
+    if (result_.tags_words) return read_classes_of(family_.tagging_head);
     if (language) take(family_.language_head);
     if (has_any(family_.pooler)) take(family_.pooler);
-    if (classifies && built_as("ForSequenceClassification")) read_classifier();
+    if (classifies && built_as("ForSequenceClassification")) {
+      read_classes_of(family_.classification_head);
+    }
   }
 
-  void read_classifier() {
-    take(family_.classification_head);
-    const std::string last = expand(family_.classification_head).back().ours;  // the head's bias
+  void read_classes_of(const WeightGroup& head) {
+    take(head);
+    const std::string last = expand(head).back().ours;  // the head's bias
     const std::string name = last.substr(0, last.rfind('.'));
     const at::Tensor &weight = result_.tensors.at(name + ".weight"),
                      &bias = result_.tensors.at(name + ".bias");
@@ -270,8 +292,7 @@ bool is_hugging_face_folder(const fs::path& folder) {
 const Family* family_of_folder(const fs::path& folder) {
   if (!is_hugging_face_folder(folder)) return nullptr;
   const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
-  const nlohmann::json& type = (*config)["model_type"];
-  return type.is_string() ? find_family(type.get_ref<const std::string&>()) : nullptr;
+  return family_of_config(*config);
 }
 
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {

@@ -1,6 +1,6 @@
-// Reads a folder that Hugging Face's transformers wrote: config.json, model.safetensors or shards
-// with an index, and the tokenizer. Its model must belong to one of the families (family.h). The
-// weights get the names of this program's parameters.
+// Reads a folder that Hugging Face's transformers wrote: config.json, model.safetensors or
+// pytorch_model.bin or shards with an index, and the tokenizer. Its model must belong to one of the
+// families (family.h). The weights get the names of this program's parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,9 +31,11 @@ struct PretrainedModel {
   std::map<std::string, at::Tensor> tensors;
   std::shared_ptr<const Tokenizer> tokenizer;         // for a translator: of the target
   std::shared_ptr<const Tokenizer> source_tokenizer;  // for a translator only
-  std::vector<std::string> notes;   // what was left out or differs, one sentence each
-  std::vector<std::string> labels;  // names of the classes if the folder gives them
-  std::string task;                 // the fine-tuning task if the folder names it ("mrpc")
+  std::vector<std::string> notes;               // what was left out or differs, one sentence each
+  std::vector<std::string> labels;              // names of the classes if the folder gives them
+  TargetKind target_kind = TargetKind::single;  // of the classes
+  std::string task;         // the fine-tuning task if the folder names it ("mrpc")
+  bool tags_words = false;  // the classes are tags of words (ForTokenClassification)
 
   bool has_language_head() const { return tensors.contains("head.decoder.bias"); }
   bool has_classification_head() const { return classes() > 0; }
@@ -46,10 +48,10 @@ bool is_hugging_face_folder(const std::filesystem::path& folder);
 // is no Hugging Face folder.
 const Family* family_of_folder(const std::filesystem::path& folder);
 
-// Throws Error (failure) for a file that is missing, damaged or in pickle's format; for a model of
-// no known family or one that computes something that this program does not; for weights that do
-// not fit config.json or are not finite; and for a vocabulary with more pieces than the weights
-// have rows.
+// Throws Error (failure) for a file that is missing or damaged, for a pickle of more than tensors;
+// for a model of no known family or one that computes something that this program does not; for
+// weights that do not fit config.json or are not finite; and for a vocabulary with more pieces than
+// the weights have rows.
 PretrainedModel read_hugging_face_folder(const std::filesystem::path& folder);
 // Reads only the settings. Throws the same errors, except those that need the weights.
 Settings read_hugging_face_settings(const std::filesystem::path& folder);

@@ -2,6 +2,8 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/flip.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 
@@ -30,6 +32,32 @@ at::Tensor heads_apart(const at::Tensor& theirs, std::int64_t heads) {
 
 at::Tensor heads_together(const at::Tensor& ours, std::int64_t heads) {
   return swap_blocks(ours, 3, heads);
+}
+
+at::Tensor in_our_order(const at::Tensor& theirs, const RowOrder& order) {
+  switch (order.rows) {
+    case Size::by_head:
+      return heads_apart(theirs, order.heads);
+    case Size::distances:
+      return at::flip(theirs, 0);
+    case Size::padded_positions:
+      return theirs.narrow(0, order.of_padding, theirs.size(0) - order.of_padding).clone();
+    default:
+      return theirs;
+  }
+}
+
+at::Tensor in_their_order(const at::Tensor& ours, const RowOrder& order) {
+  switch (order.rows) {
+    case Size::by_head:
+      return heads_together(ours, order.heads);
+    case Size::distances:
+      return at::flip(ours, 0);
+    case Size::padded_positions:
+      return at::constant_pad_nd(ours, {0, 0, order.of_padding, 0}, 0);
+    default:
+      return ours;
+  }
 }
 
 at::Tensor neighbours_to_halves(const at::Tensor& rows, std::int64_t heads, std::int64_t head_width,

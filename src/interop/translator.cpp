@@ -86,16 +86,6 @@ json vocabulary_json(const Tokenizer& tokenizer) {
   return object;
 }
 
-bool has_sentencepiece(const Tokenizer& tokenizer) {
-  return tokenizer.kind() == TokenizerKind::sentencepiece ||
-         tokenizer.kind() == TokenizerKind::marian;
-}
-
-std::string_view sentencepiece_model(const Tokenizer& tokenizer) {
-  return tokenizer.kind() == TokenizerKind::marian ? sentencepiece_of(tokenizer)
-                                                   : std::string_view(tokenizer.file_contents());
-}
-
 void read_tokenizers(const fs::path& folder, const TranslatorTokens& tokens,
                      PretrainedModel& model) {
   const json config = read_object_if_there(folder / kTokenizerConfigFile);
@@ -171,6 +161,16 @@ void settle_output_bias(PretrainedModel& model) {
 
 }  // namespace
 
+bool has_sentencepiece(const Tokenizer& tokenizer) {
+  return tokenizer.kind() == TokenizerKind::sentencepiece ||
+         tokenizer.kind() == TokenizerKind::marian;
+}
+
+std::string_view sentencepiece_model(const Tokenizer& tokenizer) {
+  return tokenizer.kind() == TokenizerKind::marian ? sentencepiece_of(tokenizer)
+                                                   : std::string_view(tokenizer.file_contents());
+}
+
 void settle_tables(FolderWeights& weights, FolderConfig& config) {
   TranslationSettings& translation = config.settings.translation;
   TableRows& rows = config.rows;
@@ -187,6 +187,7 @@ void settle_tables(FolderWeights& weights, FolderConfig& config) {
                               "4 has it)",
                               kDecoderTable, rows.decoder_table, rows.target, rows.vocabulary));
   }
+  if (config.output_by_weights && !weights.contains(kOutput)) translation.tie_output = true;
   if (translation.tie_output || !weights.contains(kOutput)) return;
   // The output may be the shared table even if config.json says that it has its own.
   for (const char* name : {"shared.weight", "encoder.embed_tokens.weight", kDecoderTable}) {
@@ -195,6 +196,17 @@ void settle_tables(FolderWeights& weights, FolderConfig& config) {
     const at::Tensor table = weights.take(name, {rows.vocabulary, width});
     translation.tie_output = at::equal(weights.take(kOutput, {rows.target, width}), table);
     break;
+  }
+  if (config.output_by_weights) {
+    // The scale of the logits is that of the table here, which the output must then be.
+    if (translation.tie_output || config.settings.model.embedding_scale == EmbeddingScale::none) {
+      return;
+    }
+    throw_failure(config.file,
+                  "scales the logits (\"scale_decoder_outputs\", or \"tie_word_embeddings\" as it "
+                  "is by default), and lm_head.weight is not the shared table",
+                  "this program scales logits of the shared table only; version 1.1 has "
+                  "\"tie_word_embeddings\": false");
   }
   if (!translation.tie_output) return;
   config.notes.push_back(
@@ -209,7 +221,11 @@ void read_output_bias(FolderWeights& weights, const FolderConfig& config, Pretra
 }
 
 void finish_translator(const fs::path& folder, const FolderConfig& config, PretrainedModel& model) {
-  read_tokenizers(folder, config.tokens, model);
+  if (config.family->read_tokenizers != nullptr) {
+    config.family->read_tokenizers(folder, config, model);
+  } else {
+    read_tokenizers(folder, config.tokens, model);
+  }
   fit_vocabularies(folder, config.rows, model);
   compare_choices(config.tokens, model);
   settle_output_bias(model);
@@ -223,22 +239,27 @@ void require_rows(const fs::path& folder, const Tokenizer& tokenizer, std::int64
                 "vocabulary and weights must be of one model");
 }
 
+bool write_without_sentencepiece(const TranslatorTokenizers& tokenizers, const char* theirs,
+                                 const fs::path& folder, std::vector<std::string>& notes) {
+  const auto& [source, target, separate] = tokenizers;
+  if (has_sentencepiece(source) && has_sentencepiece(target)) return false;
+  for (const auto& [tokenizer, side] :
+       {std::pair(&source, "source"), std::pair(&target, "target")}) {
+    if (tokenizer->file_name().empty()) continue;
+    write_file_atomically(folder / fmt::format("{}-{}", side, tokenizer->file_name()),
+                          tokenizer->file_contents());
+  }
+  notes.push_back(fmt::format(
+      "transformers' {} knows only SentencePiece: {} is written as it is, and the text must be "
+      "encoded with it",
+      theirs, source.description()));
+  return true;
+}
+
 void write_translator_tokenizers(const TranslatorTokenizers& tokenizers, std::int64_t longest,
                                  const fs::path& folder, std::vector<std::string>& notes) {
   const auto& [source, target, separate] = tokenizers;
-  if (!has_sentencepiece(source) || !has_sentencepiece(target)) {
-    for (const auto& [tokenizer, side] :
-         {std::pair(&source, "source"), std::pair(&target, "target")}) {
-      if (tokenizer->file_name().empty()) continue;
-      write_file_atomically(folder / fmt::format("{}-{}", side, tokenizer->file_name()),
-                            tokenizer->file_contents());
-    }
-    notes.push_back(fmt::format(
-        "transformers' MarianTokenizer knows only SentencePiece: {} is written as it is, and the "
-        "text must be encoded with it",
-        source.description()));
-    return;
-  }
+  if (write_without_sentencepiece(tokenizers, "MarianTokenizer", folder, notes)) return;
   write_file_atomically(folder / kSourceModel, sentencepiece_model(source));
   write_file_atomically(folder / kTargetModel, sentencepiece_model(target));
   write_file_atomically(folder / kPieceIds, vocabulary_json(source).dump(2) + "\n");

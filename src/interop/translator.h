@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "interop/folder.h"
@@ -35,6 +36,14 @@ struct TranslatorTokenizers {
   const Tokenizer& target;
   bool separate = false;
 };
+// Writes the tokenizers as they are, with a note, if one of them has no SentencePiece model.
+// `theirs`: transformers' tokenizer. Returns false if both have one.
+bool write_without_sentencepiece(const TranslatorTokenizers& tokenizers, const char* theirs,
+                                 const std::filesystem::path& folder,
+                                 std::vector<std::string>& notes);
+bool has_sentencepiece(const Tokenizer& tokenizer);
+// The SentencePiece model of a tokenizer that has one.
+std::string_view sentencepiece_model(const Tokenizer& tokenizer);
 void write_translator_tokenizers(const TranslatorTokenizers& tokenizers, std::int64_t longest,
                                  const std::filesystem::path& folder,
                                  std::vector<std::string>& notes);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/schemes/deberta.h"
 #include "config/schemes/learned.h"
+#include "config/schemes/shaw.h"
+#include "config/schemes/t5.h"
 
 namespace roformer {
 namespace {
@@ -37,6 +40,12 @@ class WeightExpansion {
     return decodes && decoder > 0 ? decoder : settings_.model.layers;
   }
 
+  // With distances instead of positions: as many positions as those distances need.
+  std::int64_t positions() const {
+    return settings_.position.scheme == "shaw" ? settings_.position.of<ShawSettings>().left + 1
+                                               : settings_.position.of<LearnedSettings>().length;
+  }
+
   std::int64_t number(Size size, std::size_t part) const {
     const ModelSettings& model = settings_.model;
     switch (size) {
@@ -53,7 +62,21 @@ class WeightExpansion {
       case Size::token_types:
         return model.token_types;
       case Size::positions:
-        return settings_.position.of<LearnedSettings>().length;
+        return positions();
+      case Size::padded_positions:
+        return tables_.of_padding + positions();
+      case Size::distances: {
+        const auto& shaw = settings_.position.of<ShawSettings>();
+        return shaw.left + shaw.right + 1;
+      }
+      case Size::t5_buckets:
+        return settings_.position.of<T5Settings>().buckets;
+      case Size::head_count:
+        return model.heads;
+      case Size::deberta_rows: {
+        const auto& deberta = settings_.position.of<DebertaSettings>();
+        return 2 * (deberta.buckets > 0 ? deberta.buckets : deberta.span);
+      }
       case Size::embedding:
         return model.embedding_width > 0 ? model.embedding_width : model.width;
       case Size::width:
@@ -75,7 +98,8 @@ class WeightExpansion {
 
   std::vector<std::int64_t> numbers(const WeightShape& shape, std::size_t part) const {
     if (shape.columns == Size::none) return {number(shape.rows, part)};
-    return {number(shape.rows, part), number(shape.columns, 0)};
+    const std::int64_t rows = number(shape.rows, part), columns = number(shape.columns, 0);
+    return shape.transposed ? std::vector{columns, rows} : std::vector{rows, columns};
   }
 
   void add(const WeightRow& row, const std::string& theirs, const std::string& ours,
@@ -95,11 +119,15 @@ class WeightExpansion {
       return;
     }
     add_tensor(".weight", row.shape);
+    if (has_bias(row.ours)) add_tensor(".bias", {.rows = row.shape.rows});
+  }
+
+  bool has_bias(std::string_view ours) const {
     const ModelSettings& model = settings_.model;
-    const bool projects_queries = row.ours.ends_with("query_key_value");
-    if (model.bias || (projects_queries && model.query_key_value_bias)) {
-      add_tensor(".bias", {.rows = row.shape.rows});
-    }
+    if (ours.ends_with("query_key_value") && model.query_key_value_bias) return true;
+    if (ours == "attention.output" && model.attention_output_bias) return true;
+    const bool feeds = ours == "feed_forward.inner" || ours == "feed_forward.outer";
+    return model.bias || (feeds && model.feed_forward_bias);
   }
 
   static std::string in_layer(std::string_view name, std::int64_t layer) {
@@ -132,6 +160,11 @@ bool has_own_output(const Settings& settings, std::int64_t) {
 std::vector<FolderWeight> expand_weights(const WeightGroup& group, const Settings& settings,
                                          const TableRows& tables) {
   return WeightExpansion(settings, tables).expand(group);
+}
+
+std::vector<FolderWeight> expand_idle(const WeightGroup& group, const Settings& settings,
+                                      const TableRows& tables) {
+  return WeightExpansion(settings, tables).expand({.rows = group.idle});
 }
 
 }  // namespace roformer

@@ -26,19 +26,25 @@ enum class Size : std::uint8_t {
   target,         // rows of the output of a translator
   decoder_table,  // rows of a translator's decoder table, which may be padded to the source's
   token_types,
-  positions,
-  embedding,    // features of the table of tokens
-  width,        // features of a token between the layers
-  heads,        // features of all heads; in the second part and later, of the key heads
-  three_heads,  // queries, keys and values in one tensor, [3, H, D] rows
-  by_head,      // the same with GPT-NeoX's order of rows, [H, 3, D]
-  head,         // features of one head
-  inner,        // features inside a feed-forward layer
-  two_inner,    // the same with a gate: twice as many
+  positions,         // rows of a table of positions
+  padded_positions,  // the same after the rows of padding (TableRows)
+  distances,         // of a table of distances i - j, of which ours has the rows in reverse order
+  deberta_rows,      // of DeBERTa's table of distances
+  t5_buckets,        // of T5's biases
+  embedding,         // features of the table of tokens
+  width,             // features of a token between the layers
+  heads,             // features of all heads; in the second part and later, of the key heads
+  three_heads,       // queries, keys and values in one tensor, [3, H, D] rows
+  by_head,           // the same with GPT-NeoX's order of rows, [H, 3, D]
+  head,              // features of one head
+  head_count,        // one feature for each head
+  inner,             // features inside a feed-forward layer
+  two_inner,         // the same with a gate: twice as many
 };
 
 struct WeightShape {
   Size rows = Size::none, columns = Size::none;
+  bool transposed = false;  // the file holds [columns, rows], as GPT-2's does
 };
 
 // Whether a model has a weight; `layer` is -1 outside layers.
@@ -67,13 +73,17 @@ struct WeightGroup {
   std::vector<LayerRows> layers = {};
   std::vector<WeightRow> last = {};  // after the layers
   std::vector<Twin> twins = {};
+  // Tensors that the class has and does not compute with. An export writes the parameter `ours`, or
+  // zeros for an empty name. An import takes one only if the parameter's tensor is missing.
+  std::vector<WeightRow> idle = {};
 };
 
 bool has_own_output(const Settings& settings, std::int64_t layer);  // model.tie_output is off
 
-// The numbers of rows in the tables of tokens.
+// The numbers of rows in the tables.
 struct TableRows {
   std::int64_t vocabulary = 0, target = 0, decoder_table = 0;
+  std::int64_t of_padding = 0;  // rows of a table of positions before that of position 0
 };
 
 // One parameter of this program.
@@ -92,5 +102,7 @@ struct FolderWeight {
 // translator's decoder.
 std::vector<FolderWeight> expand_weights(const WeightGroup& group, const Settings& settings,
                                          const TableRows& tables);
+std::vector<FolderWeight> expand_idle(const WeightGroup& group, const Settings& settings,
+                                      const TableRows& tables);
 
 }  // namespace roformer

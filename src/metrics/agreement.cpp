@@ -67,6 +67,51 @@ Score matthews(const LabelPairs& pairs) {
               (right * total - cross) / (std::sqrt(predicted_spread) * std::sqrt(actual_spread))};
 }
 
+double ClassCounts::precision() const {
+  return share(both, predicted).value;
+}
+double ClassCounts::recall() const {
+  return share(both, actual).value;
+}
+double ClassCounts::f1() const {
+  return share(2 * both, predicted + actual).value;
+}
+
+Score macro_f1(std::span<const ClassCounts> counts, bool every_class) {
+  double sum = 0;
+  std::int64_t classes = 0;
+  for (const ClassCounts& count : counts) {
+    if (!every_class && !count.occurs()) continue;
+    sum += count.f1();
+    ++classes;
+  }
+  if (classes == 0) return {.value = 0, .degenerate = true};
+  return {.value = sum / static_cast<double>(classes)};
+}
+
+Score micro_f1(std::span<const ClassCounts> counts) {
+  ClassCounts all;
+  for (const ClassCounts& count : counts) {
+    all.predicted += count.predicted;
+    all.actual += count.actual;
+    all.both += count.both;
+  }
+  return share(2 * all.both, all.predicted + all.actual);
+}
+
+Score area_under_curve(std::span<const double> scores, const std::vector<bool>& positive) {
+  ROFORMER_ASSERT(scores.size() == positive.size());
+  const auto positives = static_cast<double>(std::count(positive.begin(), positive.end(), true));
+  const double negatives = static_cast<double>(scores.size()) - positives;
+  if (positives == 0 || negatives == 0) return {.value = 0, .degenerate = true};
+  const std::vector<double> ranks = average_ranks(scores);
+  double sum = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (positive[i]) sum += ranks[i];
+  }
+  return {.value = (sum - positives * (positives + 1) / 2) / (positives * negatives)};
+}
+
 bool one_class_predicted(std::span<const std::int64_t> predictions) {
   return std::adjacent_find(predictions.begin(), predictions.end(), std::not_equal_to<>()) ==
          predictions.end();

@@ -33,6 +33,26 @@ Score f1(const LabelPairs& pairs, std::int64_t positive_label = 1);
 // when predictions or labels are all of one class.
 Score matthews(const LabelPairs& pairs);
 
+// How often one class is predicted, true, and both.
+struct ClassCounts {
+  std::int64_t predicted = 0, actual = 0, both = 0;
+
+  // 0 where undefined, as scikit-learn's zero_division 0.
+  double precision() const;
+  double recall() const;
+  double f1() const;
+  bool occurs() const { return predicted + actual > 0; }
+};
+// The mean of F1 over the classes that occur in predictions or labels, and F1 of all classes counted
+// together (scikit-learn's f1_score with average macro and micro; macro over several labels per
+// example counts every class). Degenerate where nothing occurs.
+Score macro_f1(std::span<const ClassCounts> counts, bool every_class = false);
+Score micro_f1(std::span<const ClassCounts> counts);
+
+// The area under the ROC curve: the share of (positive, negative) pairs in which the positive has
+// the higher score, ties counting half (Hanley 1982). Degenerate without both kinds.
+Score area_under_curve(std::span<const double> scores, const std::vector<bool>& positive);
+
 // True when every prediction is the same label, the mark of a collapsed run.
 bool one_class_predicted(std::span<const std::int64_t> predictions);
 

@@ -101,6 +101,10 @@ at::Tensor ClassificationHead::transform(const at::Tensor& states, bool training
   switch (settings_.kind) {
     case ClassifierHead::bert:
       return at::tanh(project(states, dense_.weight) + dense_.bias);
+    case ClassifierHead::roberta:
+      return at::tanh(project(drop(states, training, key, 0), dense_.weight) + dense_.bias);
+    case ClassifierHead::distilbert:
+      return bias_activation(project(states, dense_.weight), dense_.bias, ActivationKind::relu);
     case ClassifierHead::roformer:
       return bias_activation(project(drop(states, training, key, 0), dense_.weight), dense_.bias,
                              activation_);

@@ -41,8 +41,9 @@ class LanguageHead {
 // Heads that classify or score a whole sequence from the state of its first token or the mean of
 // all states: BERT's (pooler: dense and tanh; dropout; classifier), RoFormer's of Hugging Face
 // (dropout, dense, activation, dropout, output), ModernBERT's (dense, activation, norm, named like
-// the layers before the language head's decoder; dropout; classifier), and a linear one (dropout,
-// output). B sequences, M width, C outputs: one for each class, or a single score.
+// the layers before the language head's decoder; dropout; classifier), RoBERTa's (as BERT's, with
+// dropout first), DistilBERT's (as BERT's, with relu), and a linear one (dropout, output). B
+// sequences, M width, C outputs: one for each class, or a single score.
 struct ClassificationHeadSettings {
   ClassifierHead kind = ClassifierHead::bert;
   std::int64_t outputs = 2;

@@ -1,5 +1,8 @@
 #include "model/sub_layer.h"
 
+#include <numeric>
+#include <vector>
+
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "tensor/aten.h"
@@ -20,7 +23,8 @@ Linear add_linear(const ParameterScope& scope, const std::string& name, const Li
   Linear result{.weight = scope.add({.name = name + ".weight",
                                      .shape = {shape.out, shape.in},
                                      .initial = truncated_normal(shape.initialization),
-                                     .projects = true})};
+                                     .projects = true,
+                                     .matrices = shape.matrices})};
   if (shape.bias) result.bias = add_vector(scope, name + ".bias", shape.out, zeros());
   return result;
 }
@@ -69,11 +73,14 @@ class SelfAttention : public SubLayer {
         norm_epsilon_(in.model.norm_epsilon),
         attention_dropout_(attention_dropout) {
     const ModelSettings& model = in.model;
-    query_key_value_ = add_linear(in.parameters, "attention.query_key_value",
-                                  {.out = (heads_ + 2 * key_value_heads_) * head_width_,
-                                   .in = model.width,
-                                   .initialization = model.initialization,
-                                   .bias = model.bias || model.query_key_value_bias});
+    query_key_value_ =
+        add_linear(in.parameters, "attention.query_key_value",
+                   {.out = (heads_ + 2 * key_value_heads_) * head_width_,
+                    .in = model.width,
+                    .initialization = model.initialization,
+                    .bias = model.bias || model.query_key_value_bias,
+                    .matrices = {heads_ * head_width_, key_value_heads_ * head_width_,
+                                 key_value_heads_ * head_width_}});
     if (model.query_key_norm) {
       query_gain_ = add_gain(in.parameters, "attention.query_norm.weight");
       key_gain_ = add_gain(in.parameters, "attention.key_norm.weight");
@@ -82,7 +89,8 @@ class SelfAttention : public SubLayer {
                          {.out = model.width,
                           .in = heads_ * head_width_,
                           .initialization = model.initialization,
-                          .bias = model.bias});
+                          .bias = model.bias || model.attention_output_bias,
+                          .matrices = {model.width}});
     if (in.layer > 0 || model.first_norm) {
       norm_ = add_norm(in.parameters, "attention.norm", model.width, model);
     }
@@ -133,15 +141,24 @@ class SelfAttention : public SubLayer {
 
   // Repeats each key head for the query heads that it serves.
   LayerProjections projections() const {
-    const at::Tensor& weight = query_key_value_.weight;
+    const auto& [weight, bias] = query_key_value_;
     const std::int64_t queries = heads_ * head_width_, keys = key_value_heads_ * head_width_;
-    at::Tensor key = weight.narrow(0, queries, keys);
-    if (keys != queries) {
-      key = key.view({key_value_heads_, 1, head_width_, -1})
-                .expand({-1, heads_ / key_value_heads_, -1, -1})
-                .reshape({queries, -1});
+    const auto key_rows = [&](const at::Tensor& all) {
+      const at::Tensor key = all.narrow(0, queries, keys);
+      if (keys == queries) return key;
+      std::vector<std::int64_t> shape = all.sizes().vec();
+      shape[0] = queries;
+      return key.view({key_value_heads_, 1, head_width_, -1})
+          .expand({-1, heads_ / key_value_heads_, -1, -1})
+          .reshape(shape);
+    };
+    LayerProjections result{.query_weight = weight.narrow(0, 0, queries),
+                            .key_weight = key_rows(weight)};
+    if (bias.defined()) {
+      result.query_bias = bias.narrow(0, 0, queries);
+      result.key_bias = key_rows(bias);
     }
-    return {.query_weight = weight.narrow(0, 0, queries), .key_weight = key};
+    return result;
   }
 };
 
@@ -161,17 +178,18 @@ CrossAttention::CrossAttention(const SubLayerInputs& in, const PositionScheme& s
       heads_(in.model.heads),
       attention_dropout_(attention_dropout),
       scheme_(scheme) {
-  const std::int64_t width = in.model.width;
-  const auto add = [&](const char* name, std::int64_t out) {
+  const std::int64_t width = in.model.width, inner = heads_ * in.model.features_of_head();
+  const auto add = [&](const char* name, std::vector<std::int64_t> matrices, std::int64_t from) {
     return add_linear(in.parameters, name,
-                      {.out = out,
-                       .in = width,
+                      {.out = std::accumulate(matrices.begin(), matrices.end(), std::int64_t{0}),
+                       .in = from,
                        .initialization = in.model.initialization,
-                       .bias = in.model.bias});
+                       .bias = in.model.bias,
+                       .matrices = matrices});
   };
-  query_ = add("cross_attention.query", width);
-  key_value_ = add("cross_attention.key_value", 2 * width);
-  output_ = add("cross_attention.output", width);
+  query_ = add("cross_attention.query", {inner}, width);
+  key_value_ = add("cross_attention.key_value", {inner, inner}, width);
+  output_ = add("cross_attention.output", {width}, inner);
   norm_ = add_norm(in.parameters, "cross_attention.norm", width, in.model);
 }
 
@@ -209,14 +227,20 @@ class FeedForward : public SubLayer {
         activation_dropout_(activation_dropout) {
     const std::int64_t width = in.model.width, inner = in.model.feed_forward;
     const double initialization = in.model.initialization;
+    const bool bias = in.model.bias || in.model.feed_forward_bias;
+    const std::vector<std::int64_t> matrices(is_gated(activation_) ? 2 : 1, inner);
     inner_ = add_linear(in.parameters, "feed_forward.inner",
-                        {.out = is_gated(activation_) ? 2 * inner : inner,
+                        {.out = inner * std::ssize(matrices),
                          .in = width,
                          .initialization = initialization,
-                         .bias = in.model.bias});
-    output_ = add_linear(
-        in.parameters, "feed_forward.outer",
-        {.out = width, .in = inner, .initialization = initialization, .bias = in.model.bias});
+                         .bias = bias,
+                         .matrices = matrices});
+    output_ = add_linear(in.parameters, "feed_forward.outer",
+                         {.out = width,
+                          .in = inner,
+                          .initialization = initialization,
+                          .bias = bias,
+                          .matrices = {width}});
     norm_ = add_norm(in.parameters, "feed_forward.norm", width, in.model);
   }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "attention/attend.h"
 #include "attention/attention_cache.h"
@@ -28,6 +29,8 @@ struct LinearShape {
   std::int64_t out = 0, in = 0;
   double initialization = 0.02;  // standard deviation of the truncated normal
   bool bias = true;
+  // Inside a layer: the rows of each matrix packed in it (ParameterSpec::matrices).
+  std::vector<std::int64_t> matrices = {};
 };
 // NAME.weight and NAME.bias.
 Linear add_linear(const ParameterScope& scope, const std::string& name, const LinearShape& shape);
@@ -133,8 +136,8 @@ class CrossAttention : public SubLayer {
   std::int64_t heads_;
   double attention_dropout_;
   const PositionScheme& scheme_;
-  Linear query_;      // [M, M]
-  Linear key_value_;  // [2M, M]
+  Linear query_;      // [H * D, M]
+  Linear key_value_;  // [2H * D, M]
 };
 
 }  // namespace roformer

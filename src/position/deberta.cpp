@@ -32,15 +32,22 @@ class Deberta : public PositionScheme {
     }
     if (settings_.share_projections) return;
     for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+      const std::int64_t inner = shape_.heads * shape_.head_width;
       const auto weight = [&](bool wanted, const char* name) {
         if (!wanted) return at::Tensor();
-        return add_layer_parameter(in, layer,
-                                   {.name = name,
-                                    .shape = {shape_.heads * shape_.head_width, shape_.width},
-                                    .initial = normal(0.02)});
+        return add_layer_parameter(
+            in, layer, {.name = name, .shape = {inner, shape_.width}, .initial = normal(0.02)});
       };
-      projections_.push_back({.query_weight = weight(settings_.position_to_content, "query.weight"),
-                              .key_weight = weight(settings_.content_to_position, "key.weight")});
+      const auto bias = [&](bool wanted, const char* name) {
+        if (!wanted || !settings_.bias) return at::Tensor();
+        return add_layer_parameter(
+            in, layer, {.name = name, .shape = {inner}, .initial = zeros(), .decay = false});
+      };
+      const bool query = settings_.position_to_content, key = settings_.content_to_position;
+      projections_.push_back({.query_weight = weight(query, "query.weight"),
+                              .key_weight = weight(key, "key.weight"),
+                              .query_bias = bias(query, "query.bias"),
+                              .key_bias = bias(key, "key.bias")});
     }
   }
 
@@ -59,15 +66,20 @@ class Deberta : public PositionScheme {
                                           ? context.projections
                                           : projections_[static_cast<std::size_t>(context.layer)];
     at::Tensor scores = terms.scores;
-    const auto add = [&](const at::Tensor& vectors, const at::Tensor& weight, RelativeSide side,
-                         int sign) {
+    const auto add = [&](const at::Tensor& vectors, at::Tensor weight, const at::Tensor& bias,
+                         RelativeSide side, int sign) {
       // delta is a monotonic function of the distance, so only the rows within reach are projected.
       const DistanceRange range = distance_range(context.queries, context.keys);
       const std::int64_t first = delta(sign * range.least);
       const std::int64_t last = delta(sign * (range.least + range.count - 1));
       const std::int64_t begin = std::min(first, last);
-      const ProjectedRows products = projected_rows(
-          vectors * terms.scale, rows(context, begin, std::max(first, last) - begin + 1), weight);
+      at::Tensor table = rows(context, begin, std::max(first, last) - begin + 1);
+      if (settings_.bias && bias.defined()) {
+        // W r + b is [W b] [r 1].
+        weight = at::cat({weight, bias.unsqueeze(1)}, 1);
+        table = at::cat({table, at::ones({table.size(0), 1}, table.options())}, 1);
+      }
+      const ProjectedRows products = projected_rows(vectors * terms.scale, table, weight);
       scores =
           add_relative_products({.scores = scores,
                                  .vectors = products.vectors,
@@ -78,10 +90,11 @@ class Deberta : public PositionScheme {
                                                          }),
                                  .side = side});
     };
-    if (settings_.content_to_position)
-      add(terms.query, weights.key_weight, RelativeSide::query, -1);
+    if (settings_.content_to_position) {
+      add(terms.query, weights.key_weight, weights.key_bias, RelativeSide::query, -1);
+    }
     if (settings_.position_to_content) {
-      add(terms.key, weights.query_weight, RelativeSide::key,
+      add(terms.key, weights.query_weight, weights.query_bias, RelativeSide::key,
           settings_.index == DebertaIndex::paper ? 1 : -1);
     }
     return scores;
@@ -95,12 +108,7 @@ class Deberta : public PositionScheme {
   at::Tensor gain_, shift_;  // [M]
   std::vector<LayerProjections> projections_;
 
-  std::int64_t delta(std::int64_t past) const {
-    const std::int64_t distance =
-        settings_.buckets > 0 ? deberta_bucket(past, settings_.buckets, settings_.max_position)
-                              : past;
-    return std::clamp<std::int64_t>(distance + span_, 0, 2 * span_ - 1);
-  }
+  std::int64_t delta(std::int64_t past) const { return deberta_row(past, settings_); }
 
   at::Tensor rows(const AttentionContext& context, std::int64_t begin, std::int64_t count) const {
     const at::Tensor rows = shared_parameter(context, 0, table_).narrow(0, begin, count);

@@ -33,6 +33,10 @@ class None : public PositionScheme {
         .key = scaled(at::ones({context.keys.count(), 1}, options))};
   }
 
+  double score_scale(std::int64_t head_width) const override {
+    return settings_.scale == ScoreScale::none ? 1 : PositionScheme::score_scale(head_width);
+  }
+
  private:
   NoneSettings settings_;
 };

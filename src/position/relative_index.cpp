@@ -82,6 +82,17 @@ std::int64_t deberta_bucket(std::int64_t past, std::int64_t buckets, std::int64_
   return clamped < 0 ? -bucket : bucket;
 }
 
+std::int64_t deberta_row(std::int64_t past, const DebertaSettings& settings) {
+  const std::int64_t span = settings.buckets > 0 ? settings.buckets : settings.span;
+  if (settings.buckets > 0 && settings.index == DebertaIndex::code &&
+      past <= -settings.max_position) {
+    return 0;
+  }
+  const std::int64_t distance =
+      settings.buckets > 0 ? deberta_bucket(past, settings.buckets, settings.max_position) : past;
+  return std::clamp<std::int64_t>(distance + span, 0, 2 * span - 1);
+}
+
 ProjectedRows projected_rows(const at::Tensor& vectors, const at::Tensor& rows,
                              const at::Tensor& weight) {
   const std::int64_t heads = vectors.size(1), width = vectors.size(3);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "config/schemes/deberta.h"
 #include "position/positions.h"
 #include "tensor/relative_terms.h"
 
@@ -40,6 +41,10 @@ std::int64_t t5_bucket(std::int64_t distance, const DistanceBuckets& buckets);
 // DeBERTa's buckets (version 2; section 7): the distance query - key itself up to buckets / 2;
 // beyond it, logarithmic with the distance's sign.
 std::int64_t deberta_bucket(std::int64_t past, std::int64_t buckets, std::int64_t max_position);
+// The row of DeBERTa's table for the distance query - key, 0 .. 2k - 1. The specification clamps
+// the distance to less than max_position before it chooses a bucket. The released code does not,
+// so its keys at that distance and beyond have the row 0, which no other distance has.
+std::int64_t deberta_row(std::int64_t past, const DebertaSettings& settings);
 
 // Products v . (W r) of vectors v with table rows r that a layer projects. A decoding step has one
 // vector but a row for every token of the text, so it computes (W^T v) . r rather than projecting

@@ -40,6 +40,8 @@ struct ModelShape {
 struct LayerProjections {
   at::Tensor query_weight;
   at::Tensor key_weight;
+  at::Tensor query_bias = {};  // [H*D] or undefined
+  at::Tensor key_bias = {};
 };
 
 // One attention call: the positions of its queries and keys. Lq < Lk when decoding or with a

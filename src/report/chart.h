@@ -21,6 +21,7 @@ struct Axis {
   std::optional<double> minimum;  // of the data where not given
   std::optional<double> maximum;
   std::vector<double> ticks = {};  // where to put labels, instead of at round values
+  std::vector<std::string> names = {};  // of a heat map's rows or columns, instead of numbers
 
   std::string heading() const { return unit.empty() ? title : title + " (" + unit + ")"; }
 };

@@ -94,6 +94,20 @@ struct CellAxis {
   const Axis& axis;
   std::size_t cells;
 
+  // The names that fit, or numbers.
+  std::vector<Tick> ticks(int target, double pixels) const {
+    if (axis.names.empty()) return make_ticks(scale(), target);
+    ROFORMER_ASSERT(axis.names.size() == cells);
+    constexpr double kLineHeight = 14, kLongest = 150;
+    const double room = pixels / static_cast<double>(cells);
+    const auto step = static_cast<std::size_t>(std::max(1.0, std::ceil(kLineHeight / room)));
+    std::vector<Tick> named;
+    for (std::size_t i = 0; i < cells; i += step) {
+      named.push_back({static_cast<double>(i), fitted_text(axis.names[i], kLongest)});
+    }
+    return named;
+  }
+
   AxisScale scale() const {
     const double first = axis.minimum.value_or(0);
     const double last = axis.maximum.value_or(first + static_cast<double>(cells) - 1);
@@ -148,7 +162,8 @@ Picture draw(const HeatMap& chart) {
   area.top = unbroken(chart.title, chart.subtitle).height(true);
   area.width = cell * static_cast<double>(columns);
   area.height = cell * static_cast<double>(rows);
-  const std::vector<Tick> row_ticks = make_ticks(row_scale, vertical_tick_target(area.height));
+  const std::vector<Tick> row_ticks =
+      CellAxis{chart.rows, rows}.ticks(vertical_tick_target(area.height), area.height);
   area.left = 26 + widest_tick_label(row_ticks);
 
   std::string content =
@@ -165,13 +180,27 @@ Picture draw(const HeatMap& chart) {
     content += svg_line(area.left - 4, y, area.left, y, "axis");
     content += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
   }
-  for (const Tick& tick : make_ticks(column_scale, horizontal_tick_target(area.width))) {
+  const std::vector<Tick> column_ticks =
+      CellAxis{chart.columns, columns}.ticks(horizontal_tick_target(area.width), area.width);
+  // Names that are wider than a column are written upwards.
+  const double widest = widest_tick_label(column_ticks);
+  const bool turned = !chart.columns.names.empty() && widest + 4 > cell;
+  const double labels_height = turned ? widest + 8 : 18;
+  for (const Tick& tick : column_ticks) {
     const double x = area.left + area.width * column_scale.fraction(tick.value);
     content += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
-    content += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
+    if (turned) {
+      content += fmt::format("<g transform=\"translate({} {}) rotate(-90)\">{}</g>\n",
+                             coordinate(x + 4.2), coordinate(area.bottom() + 8),
+                             svg_text(0, 0, tick.label, {.classes = "tick", .anchor = "end"}));
+    } else {
+      content +=
+          svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
+    }
   }
+  const double below = area.bottom() + labels_height;
   content += svg_text(16, area.top - 12, chart.rows.heading(), {.classes = "muted"});
-  content += svg_text(area.left + area.width / 2, area.bottom() + 38, chart.columns.heading(),
+  content += svg_text(area.left + area.width / 2, below + 20, chart.columns.heading(),
                       {.classes = "muted", .anchor = "middle"});
   const PlotArea bar{
       .left = area.right() + 26, .top = area.top, .width = 14, .height = area.height};
@@ -180,7 +209,7 @@ Picture draw(const HeatMap& chart) {
   const double heading = unbroken(chart.title, chart.subtitle).width;
   const double labels = std::max(60.0, text_width(chart.value_title, 12.5) + 16);
   return {.width = std::max(heading, bar.left + labels),
-          .height = area.bottom() + 52,
+          .height = below + 34,
           .description = fmt::format(
               "Heat map of {} rows ({}) and {} columns ({}), from {:.4g} to {:.4g}.", rows,
               chart.rows.heading(), columns, chart.columns.heading(), range.low, range.high),

@@ -4,21 +4,25 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
-#include "base/few_of.h"
 #include "base/printable.h"
+#include "base/progress.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "data/glue.h"
+#include "data/tag_scheme.h"
+#include "interop/embedder_folder.h"
 #include "interop/export.h"
 #include "interop/import.h"
 #include "runs/new_run.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "tasks/classification/classifier_classes.h"
+#include "tasks/classification/targets.h"
+#include "tasks/embedding/embedder.h"
 #include "tasks/language/language_model.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/translation/translator.h"
@@ -43,86 +47,104 @@ void append_keys(const Settings& settings, bool with_glue, std::vector<Override>
   }
 }
 
-std::int64_t outputs_of(const GlueTaskFacts& facts) {
-  return facts.is_regression() ? 1 : std::ssize(facts.labels);
+// The settings for a tagger: its tags are the folder's labels in their order.
+Settings tagger_settings(PretrainedModel& model, const std::vector<Override>& overrides) {
+  std::vector<Override> keys = {{"task", "tagging"}};
+  append_keys(model.settings, /*with_glue=*/false, keys);
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  Settings settings = default_settings(keys);
+  if (!is_set(overrides, "tagging.head_dropout")) {
+    settings.tagging.head_dropout = model.settings.glue.head_dropout;
+  }
+  std::vector<std::string> tags = model.labels;
+  if (std::ssize(tags) != model.classes()) {
+    tags.clear();
+    for (std::int64_t i = 0; i < model.classes(); ++i) tags.push_back(fmt::format("LABEL_{}", i));
+    model.notes.push_back("it does not name its tags: they are LABEL_0, LABEL_1, ...");
+  }
+  settings.tagging.classes = std::move(tags);
+  try {
+    scheme_of(settings.tagging.classes, settings.tagging.scheme, "id2label");
+  } catch (const Error&) {
+    settings.tagging.scheme = TagScheme::plain;
+    model.notes.push_back("its tags fit neither BIO nor BIOES and are taken as plain tags");
+  }
+  return settings;
 }
 
-// Refuses a classifier whose task is not one of GLUE's; this program has no others.
-void refuse_foreign_classes(const PretrainedModel& model, const fs::path& folder) {
-  std::int64_t most = 0;
-  for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
-    const std::int64_t outputs = outputs_of(glue_task_facts(static_cast<GlueTask>(task)));
-    if (outputs == model.classes()) return;
-    most = std::max(most, outputs);
+// The settings for an encoder with the pooling of sentence-transformers.
+Settings embedder_settings(const PretrainedModel& model, const std::vector<Override>& overrides) {
+  std::vector<Override> keys = {{"task", to_word(TaskKind::embedding)}};
+  for (const std::string& name : diff(Settings{}, model.settings)) {
+    const Key& key = *find_key(name);
+    if (key.applies_to(TaskKind::embedding) && name != "task") {
+      keys.push_back({name, key.get(model.settings)});
+    }
   }
-  std::vector<std::string> names;
-  if (!are_unnamed(model.labels)) {
-    for (const std::string& label : model.labels) names.push_back(printable(label));
-  }
-  constexpr std::size_t kFew = 6;
-  throw_usage(
-      folder.string(),
-      fmt::format("is a classifier of {} classes{}; here are classifiers of GLUE's tasks, which "
-                  "have up to {}",
-                  model.classes(), names.empty() ? "" : fmt::format(" ({})", few_of(names, kFew)),
-                  most),
-      fmt::format("its encoder alone can be fine-tuned: roformer train configs/glue/mrpc.yaml "
-                  "--model.from {}",
-                  folder.string()));
+  keys.insert(keys.end(), overrides.begin(), overrides.end());
+  return default_settings(keys);
 }
 
-// The settings for an encoder. The user names a classifier's task where the folder does not.
-Settings encoder_settings(const PretrainedModel& model, const std::vector<Override>& overrides,
+// The settings for an encoder. A classifier of a GLUE task, by the folder's word or the user's,
+// becomes a run of that task, another classifier a run of task classification.
+Settings encoder_settings(PretrainedModel& model, const std::vector<Override>& overrides,
                           const fs::path& folder) {
+  if (model.tags_words) return tagger_settings(model, overrides);
   const bool classifier = model.has_classification_head();
-  std::vector<Override> keys = {{"task", classifier ? "glue" : "mlm"}};
-  append_keys(model.settings, classifier, keys);
   if (!classifier && is_set(overrides, "glue.task")) {
     throw_usage("--glue.task", "is of a classifier, and " + folder.string() + " has no head of one",
                 "leave it out, and fine-tune the run: roformer train configs/glue/mrpc.yaml "
                 "--model.from RUN");
   }
-  if (classifier) refuse_foreign_classes(model, folder);
-  if (classifier && !is_set(overrides, "glue.task")) {
-    const std::string task = glue_task_word(model.task);
-    if (task.empty()) {
-      throw_usage(folder.string(),
-                  fmt::format("is a classifier of {} classes and does not say of which task",
-                              model.classes()),
-                  fmt::format("--glue.task {}", fmt::join(Words<GlueTask>::texts, "|")));
+  const std::string named = glue_task_word(model.task);
+  const bool glue = classifier && (is_set(overrides, "glue.task") || !named.empty());
+  Settings shape = model.settings;
+  if (classifier && !glue) {
+    static_cast<ClassifierSettings&>(shape.classification) = shape.glue;
+    shape.glue = {};
+    shape.classification.kind = model.target_kind;
+    if (model.target_kind != TargetKind::regression) {
+      for (std::int64_t i = 0; i < model.classes(); ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        shape.classification.classes.push_back(
+            index < model.labels.size() ? model.labels[index] : fmt::format("LABEL_{}", i));
+      }
     }
-    keys.push_back({"glue.task", task});
   }
+  std::vector<Override> keys = {{"task", glue ? "glue" : classifier ? "classification" : "mlm"}};
+  append_keys(shape, glue, keys);
+  if (glue && !is_set(overrides, "glue.task")) keys.push_back({"glue.task", named});
   keys.insert(keys.end(), overrides.begin(), overrides.end());
   return default_settings(keys);
 }
 
 // Puts the rows of the head into the order of the task's labels and keeps the folder's class names.
 void fit_classes(const fs::path& folder, Settings& settings, PretrainedModel& model) {
-  const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
-  const std::int64_t wanted = outputs_of(facts);
-  if (model.classes() != wanted) {
-    throw_usage("glue.task",
-                fmt::format("{} has {} outputs, the classifier in {} has {}",
-                            to_word(settings.glue.task), wanted, folder.string(), model.classes()),
-                "name the task that it was trained on");
+  const Targets targets = targets_of(settings);
+  if (model.classes() != targets.outputs()) {
+    throw_usage(
+        settings.task == TaskKind::glue ? "glue.task" : "classification.classes",
+        fmt::format("{} has {} outputs, the classifier in {} has {}",
+                    settings.task == TaskKind::glue ? to_word(settings.glue.task) : "the task",
+                    targets.outputs(), folder.string(), model.classes()),
+        "name the task that it was trained on");
   }
-  if (facts.is_regression()) return;
-  const std::vector<std::int64_t> order = class_order(model.labels, facts);
-  const bool named = !are_unnamed(model.labels) && std::ssize(model.labels) == wanted;
+  if (settings.task != TaskKind::glue || targets.is_regression()) return;
+  const std::vector<std::int64_t> order = class_order(model.labels, settings);
+  const bool named = !are_unnamed(model.labels) && std::ssize(model.labels) == targets.outputs();
   if (named && settings.glue.class_names.empty()) {
     std::vector<std::string> names = model.labels;
     for (std::size_t i = 0; i < order.size(); ++i) {
       names[i] = model.labels[static_cast<std::size_t>(order[i])];
     }
-    if (names != facts.labels) settings.glue.class_names = joined_class_names(names);
+    if (names != targets.classes) settings.glue.class_names = joined_class_names(names);
   }
   if (order.empty()) {
     model.notes.push_back(fmt::format(
         "its classes{} are taken as {}, in this order",
         named ? fmt::format(", {},", printable(fmt::format("{}", fmt::join(model.labels, ", "))))
               : "",
-        fmt::join(facts.labels, ", ")));
+        fmt::join(targets.classes, ", ")));
     return;
   }
   for (auto& [name, value] : model.tensors) {
@@ -151,6 +173,17 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   }
 }
 
+// Leaves the encoder alone.
+void fit_embedder(const Settings& settings, PretrainedModel& model) {
+  std::set<std::string> known;
+  const ParametersOnly listed([&](const ParameterSpec& spec) { known.insert(spec.name); });
+  const Embedder embedder(settings, model.tokenizer->vocabulary_size(), ComputePlan());
+  if (std::erase_if(model.tensors,
+                    [&](const auto& entry) { return !known.contains(entry.first); }) > 0) {
+    model.notes.push_back("its pooler or head is left out: no vector passes through it");
+  }
+}
+
 // The folder's settings as keys, followed by the user's, so that one check sees both.
 Settings with_overrides(const PretrainedModel& model, const std::vector<Override>& overrides) {
   std::vector<Override> keys = {{"task", to_word(model.settings.task)}};
@@ -162,9 +195,15 @@ Settings with_overrides(const PretrainedModel& model, const std::vector<Override
 // Turns an encoder into a classifier or into a masked language model, with the folder's head or
 // with a new one. Returns a description of the head.
 std::string fit_head(const fs::path& folder, Settings& settings, PretrainedModel& model) {
+  if (settings.task == TaskKind::tagging) {
+    return fmt::format("a head for {} tags", settings.tagging.classes.size());
+  }
   if (model.has_classification_head()) {
     fit_classes(folder, settings, model);
-    return fmt::format("a head for {}", to_word(settings.glue.task));
+    return settings.task == TaskKind::glue
+               ? fmt::format("a head for {}", to_word(settings.glue.task))
+               : fmt::format("a head with {}",
+                             format_counted(targets_of(settings).outputs(), "output"));
   }
   const bool had_head = model.has_language_head();
   fit_language_model(settings, model);
@@ -199,7 +238,12 @@ ExportSummary export_text_model(const Settings& settings,
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
   ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
   if (task_facts(settings.task).exported == ExportForm::classifier) {
-    model.labels = class_names(settings.glue);
+    const Targets targets = targets_of(settings);
+    model.labels = targets.names;
+    model.target_kind = targets.kind;
+  }
+  if (task_facts(settings.task).exported == ExportForm::tagger) {
+    model.labels = settings.tagging.classes;
   }
   return write_hugging_face_folder(model, folder);
 }
@@ -210,11 +254,18 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
                        ExistingRun existing) {
   PretrainedModel model = read_hugging_face_folder(folder);
   const bool encodes = model.family->kind == FamilyKind::encoder;
-  Settings settings =
-      encodes ? encoder_settings(model, overrides, folder) : with_overrides(model, overrides);
+  const bool embeds = encodes && is_embedder_folder(folder);
+  Settings settings = embeds    ? embedder_settings(model, overrides)
+                      : encodes ? encoder_settings(model, overrides, folder)
+                                : with_overrides(model, overrides);
   ImportedRun result;
   switch (model.family->kind) {
     case FamilyKind::encoder:
+      if (embeds) {
+        fit_embedder(settings, model);
+        result.model = fmt::format("{} as an embedder of texts", model.family->title);
+        break;
+      }
       result.model =
           fmt::format("{} with {}", model.family->title, fit_head(folder, settings, model));
       break;

@@ -21,8 +21,9 @@ struct ImportedRun {
 };
 
 // Makes runs/NAME from the folder, with one checkpoint at step 0. The task is mlm for an encoder or
-// a masked language model, causal_lm for Llama, Qwen and GPT-NeoX, glue for a classifier, and
-// translation for a MarianMTModel. The overrides include `run`, and glue.task for a classifier
+// a masked language model, causal_lm for Llama and its siblings, glue or classification for a
+// classifier, tagging for a tagger, embedding for a folder of sentence-transformers, and
+// translation for MarianMT and T5. The overrides include `run`, and glue.task for a GLUE classifier
 // whose folder does not name its task. If the folder lists the classes in another order than the
 // task, the import reorders them. Throws Error as read_hugging_face_folder and RunDirectory do, and
 // usage for keys that do not fit the folder; it then writes nothing.

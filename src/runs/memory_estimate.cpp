@@ -9,7 +9,8 @@
 namespace roformer {
 
 MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters, double tokens,
-                               const ComputePlan& plan, std::int64_t processes) {
+                               const ComputePlan& plan, std::int64_t processes,
+                               std::int64_t of_muon) {
   // Each of these is fp32: weight, gradient, two moments, averaged weight, summed gradient of a
   // part.
   const double part = 1 / static_cast<double>(processes);
@@ -38,7 +39,8 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
     of_token -= (layers - 1) * (kOfAttention * width - kept_of_layer);
   }
   const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
-  return {.state = whole(4 * numbers_of_state * static_cast<double>(parameters)),
+  return {.state = whole(4 * (numbers_of_state * static_cast<double>(parameters) -
+                              of_parts * static_cast<double>(of_muon))),
           .activations = whole(bytes * tokens * of_token)};
 }
 

@@ -27,7 +27,7 @@
 #include "interop/folder.h"
 #include "interop/import.h"
 #include "runs/stored_weights.h"
-#include "tasks/classification/classifier_classes.h"
+#include "tasks/classification/targets.h"
 #include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -57,12 +57,19 @@ bool describes_model(const Key& key, const Settings& settings) {
     return task_facts(settings.task).has_decoder;
   }
   // A source without such a head leaves the head's keys at their defaults.
-  if (key.name == "position.scheme" || key.name.starts_with("glue.head") ||
-      key.name.starts_with("matching.head") || key.name == "glue.pooling" ||
-      key.name == "matching.pooling") {
-    return true;
+  if (key.name == "tagging.head_dropout" || key.name == "embedding.normalize") return true;
+  for (const std::string_view section : {"glue.", "classification.", "matching.", "embedding."}) {
+    if (!key.name.starts_with(section)) continue;
+    const std::string_view rest = std::string_view(key.name).substr(section.size());
+    return rest.starts_with("head") || rest == "pooling";
   }
-  if (!key.scheme().empty()) return uses_scheme(settings.position, key.scheme());
+  if (key.name == "position.scheme") return true;
+  if (!key.scheme().empty()) {
+    const PositionSettings& position = settings.position;
+    if (uses_scheme(position, key.scheme())) return true;
+    return task_facts(settings.task).has_decoder &&
+           (uses_scheme(position.of_decoder(), key.scheme()) || position.cross == key.scheme());
+  }
   return is_of_model(key.name);
 }
 
@@ -75,7 +82,9 @@ bool is_hugging_face_source(const fs::path& from) {
     const Family* const family = family_of_folder(from);
     if (family == nullptr || family->kind != FamilyKind::translator) return true;
     throw_usage(
-        "model.from", from.string() + " is a Marian folder, which holds two tokenizers",
+        "model.from",
+        fmt::format("{} is a {} translator with tokenizers for two sides", from.string(),
+                    family->classes),
         fmt::format("roformer import {} --run NAME, then --model.from runs/NAME", from.string()));
   }
   refuse_adapter_folder(from);
@@ -104,6 +113,7 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
 }
 
 Settings hugging_face_settings(Settings settings) {
+  settings.tagging.head_dropout = settings.glue.head_dropout;
   keep_training_length(settings.position, settings.data.length);
   return settings;
 }
@@ -119,10 +129,13 @@ ModelSource open_checkpoint_source(const fs::path& from) {
     const Safetensors file(stored_weights(checkpoint));
     source.settings = checkpoint_settings(checkpoint, file);
     for (const std::string& name : file.names()) source.weights[name] = file.tensor(name);
-    if (source.settings.task == TaskKind::glue) {
-      source.classified = to_word(source.settings.glue.task);
-      source.labels = glue_task_facts(source.settings.glue.task).labels;
+    if (task_facts(source.settings.task).exported == ExportForm::classifier) {
+      source.labels = targets_of(source.settings).classes;
+      if (source.settings.task == TaskKind::glue) {
+        source.classified = to_word(source.settings.glue.task);
+      }
     }
+    if (source.settings.task == TaskKind::tagging) source.labels = source.settings.tagging.classes;
     if (task_facts(source.settings.task).has_decoder) {
       source.tokenizer = load_translation_tokenizers(checkpoint).target;
     } else {
@@ -135,6 +148,7 @@ ModelSource open_checkpoint_source(const fs::path& from) {
 ModelSource open_hugging_face_source(const fs::path& from) {
   PretrainedModel model = read_hugging_face_folder(from);
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
+  if (model.tags_words) model.settings.task = TaskKind::tagging;
   return {.folder = from,
           .settings = hugging_face_settings(std::move(model.settings)),
           .weights = std::move(model.tensors),
@@ -164,12 +178,28 @@ struct TakenClasses {
   std::vector<std::int64_t> order;  // new order of the rows; empty: unchanged
 };
 
+// A tagger of the same tags keeps its head; data in another order reorder its rows.
+TakenClasses taken_tags(const ModelSource& source, const std::vector<std::string>& classes) {
+  TakenClasses taken{.same_task = source.settings.task == TaskKind::tagging &&
+                                  std::ranges::is_permutation(source.labels, classes)};
+  if (!taken.same_task) return taken;
+  for (const std::string& tag : classes) {
+    taken.order.push_back(std::ranges::find(source.labels, tag) - source.labels.begin());
+  }
+  return taken;
+}
+
 TakenClasses taken_classes(const ModelSource& source, const Settings& settings) {
-  if (settings.task != TaskKind::glue) return {.same_task = source.settings.task == settings.task};
-  const auto order = class_order(source.labels, glue_task_facts(settings.glue.task));
-  // If the folder names neither its task nor its classes, the user's word decides.
-  const bool same = source.classified.empty() ? !order.empty() || are_unnamed(source.labels)
-                                              : source.classified == to_word(settings.glue.task);
+  if (settings.task == TaskKind::tagging) return taken_tags(source, settings.tagging.classes);
+  if (task_facts(settings.task).exported != ExportForm::classifier) {
+    return {.same_task = source.settings.task == settings.task};
+  }
+  const auto order = class_order(source.labels, settings);
+  // If the source names neither its task nor its classes, the user's word decides.
+  bool same = !order.empty() || are_unnamed(source.labels);
+  if (settings.task == TaskKind::glue && !source.classified.empty()) {
+    same = source.classified == to_word(settings.glue.task);
+  }
   return {.same_task = same, .order = order};
 }
 
@@ -232,7 +262,8 @@ std::string model_source_fingerprint(const fs::path& from) {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const fs::path& file = entry.path();
       const std::string type = file.extension().string();
-      const bool read = type == ".safetensors" || type == ".json" || type == ".model" ||
+      const bool read = type == ".safetensors" || type == ".bin" || type == ".json" ||
+                        type == ".model" || file.filename() == "merges.txt" ||
                         file.filename() == "vocab.txt";
       if (read) files.push_back(file);
     }
@@ -244,7 +275,14 @@ std::string model_source_fingerprint(const fs::path& from) {
 }
 
 std::vector<Override> model_source_keys(const fs::path& from) {
-  const Settings settings = source_settings(from);
+  Settings settings = source_settings(from);
+  // A classifier's head serves both tasks of classifiers.
+  if (is_hugging_face_source(from) ||
+      task_facts(settings.task).exported == ExportForm::classifier) {
+    const ClassifierSettings head = classifier_settings(settings);
+    static_cast<ClassifierSettings&>(settings.glue) = head;
+    static_cast<ClassifierSettings&>(settings.classification) = head;
+  }
   std::vector<Override> keys;
   for (const Key& key : schema()) {
     if (describes_model(key, settings)) keys.push_back({key.name, key.get(settings)});
@@ -292,11 +330,12 @@ std::string start_from(const ModelSource& source, const Settings& settings,
   if (copies.empty()) {
     throw_usage("model.from", source.folder.string() + " has no parameter of this model");
   }
-  const bool guessed = settings.task == TaskKind::glue && source.classified.empty() &&
-                       classes.order.empty() && taken.contains("classifier.weight");
-  if (guessed && !glue_task_facts(settings.glue.task).is_regression()) {
+  const bool guessed = source.classified.empty() && classes.order.empty() &&
+                       taken.contains("classifier.weight") &&
+                       task_facts(settings.task).exported == ExportForm::classifier;
+  if (guessed && !targets_of(settings).is_regression()) {
     log::warn("{}: its classes are taken as {}, in this order", source.folder.string(),
-              fmt::join(glue_task_facts(settings.glue.task).labels, ", "));
+              fmt::join(targets_of(settings).classes, ", "));
   }
   for (const auto& [name, value] : source.weights) {
     if (!taken.contains(name)) unused.push_back(name);

@@ -23,8 +23,8 @@ struct ModelSource {
   Settings settings;                           // model.vocabulary is the vocabulary of the weights
   std::map<std::string, at::Tensor> weights;   // under this program's names
   std::shared_ptr<const Tokenizer> tokenizer;  // for a translator: of the target
-  // Only for a GLUE classifier: the word of its task ("mnli"; empty if the folder does not name it)
-  // and the names of its classes in the order of the head's rows.
+  // Only for a classifier: the word of its GLUE task ("mnli"; empty for other tasks and if the
+  // folder does not name it) and the names of its classes in the order of the head's rows.
   std::string classified = {};
   std::vector<std::string> labels = {};
 };

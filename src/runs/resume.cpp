@@ -18,21 +18,23 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "training/checkpoint.h"
+#include "training/schedule.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
 // The code asks for may_change, until_checkpoint and unless_ranking by the rule of a subject. Three
-// others depend on values: refuse_shorter checks may_grow, compare_precision if_asked and
-// micro_batches_of_step if_divisible.
+// others depend on values: require_reachable checks may_grow and before_decline, compare_precision
+// if_asked and micro_batches_of_step if_divisible.
 enum class AtResume {
   may_change,
   must_stay,
-  by_schema,       // the column `decides` of the schema decides about a key (config/schema.h)
+  by_schema,  // the column `decides` of the schema decides about a key (config/schema.h)
   // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
   unless_ranking,
   may_grow,
+  before_decline,
   until_checkpoint,
   if_asked,
   if_divisible,
@@ -45,8 +47,10 @@ struct ResumeRule {
 };
 
 // The first row that matches counts.
-constexpr std::array<ResumeRule, 11> kRules{{
-    {"training.steps", AtResume::may_grow, "may change, but not below what the run has reached"},
+constexpr std::array<ResumeRule, 12> kRules{{
+    {"training.steps", AtResume::may_grow,
+     "may change, but not below what the run has reached; with wsd only before the decline"},
+    {"training.decay*", AtResume::before_decline, "may change before the decline has begun"},
     {"decoding.batch_tokens", AtResume::may_change, "may change"},
     {"decoding.alignment_layer", AtResume::may_change, "may change"},
     {"decoding.*", AtResume::unless_ranking,
@@ -175,7 +179,7 @@ void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
     }
     if (now.is_array() && begun[field].is_array()) refuse_other_list(field, now, begun[field]);
     throw_usage(
-        "data.directory",
+        std::string(data_key(settings)),
         fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
                     data["folder"].get<std::string>(), with_spaces(field), describe_json(now),
                     describe_json(begun[field])),
@@ -211,9 +215,55 @@ std::int64_t recorded_processes(const nlohmann::json& record, const Settings& se
                             describe_json(value), kMostProcesses));
 }
 
-void refuse_shorter(const Settings& settings, const fs::path& folder) {
-  const Period& steps = settings.training.steps;
-  if (load_settings(folder / "config.yaml").training.steps == steps) return;
+void refuse_shorter(const TrainingSettings& wanted, const Consumed& consumed) {
+  const Period& steps = wanted.steps;
+  if (consumed.in(steps.unit) <= steps.amount) return;
+  throw_usage("training.steps",
+              fmt::format("got {}, but the run has reached {} (step {})", to_string(steps),
+                          to_string(Period{consumed.in(steps.unit), steps.unit}),
+                          format_count(consumed.steps)),
+              "a longer training, or --run NAME for another");
+}
+
+// Whether the run has passed the step at which its rate declines under these settings.
+bool has_declined(const TrainingSettings& settings, const Consumed& consumed) {
+  const auto steps = static_cast<double>(consumed.steps);
+  const BatchMeasure measure{.batches_per_epoch = steps / consumed.epochs,
+                             .tokens_per_batch = static_cast<double>(consumed.tokens) / steps};
+  const double start = make_schedule(settings, measure).decline_start();
+  return consumed.steps > 0 && consumed.in(settings.steps.unit) > start;
+}
+
+// A checkpoint before the decline of wsd serves trainings of any length; later ones only the length
+// for which the decline was begun.
+void refuse_other_decline(const TrainingSettings& stored, const TrainingSettings& wanted,
+                          const Consumed& consumed) {
+  if (wanted.schedule != ScheduleKind::wsd) return;
+  const auto refuse = [&](const TrainingSettings& settings, const char* whose) {
+    if (!has_declined(settings, consumed)) return;
+    throw_usage("training.steps",
+                fmt::format("the run has reached step {}, where the decline of the {} training "
+                            "({}) has begun; only a checkpoint before it serves another length",
+                            format_count(consumed.steps), whose, to_string(settings.steps)),
+                "a copy of the run without its later checkpoints, or a decline that begins later");
+  };
+  refuse(stored, "stored");
+  refuse(wanted, "wanted");
+  if (stored.steps != wanted.steps && wanted.warmup.is_zero() && wanted.warmup_ratio > 0) {
+    log::warn(
+        "training.warmup_ratio was a share of {}: a new run of {} would warm up longer or "
+        "shorter; training.warmup is the same for both",
+        to_string(stored.steps), to_string(wanted.steps));
+  }
+}
+
+// Compares the wanted length with what the run has reached.
+void require_reachable(const Settings& settings, const fs::path& folder) {
+  const TrainingSettings& wanted = settings.training;
+  const TrainingSettings stored = load_settings(folder / "config.yaml").training;
+  const bool same_decline =
+      stored.decay == wanted.decay && stored.decay_ratio == wanted.decay_ratio;
+  if (stored.steps == wanted.steps && same_decline) return;
   Consumed consumed;
   try {
     const fs::path last = list_checkpoints(folder / "checkpoints").back();
@@ -221,12 +271,8 @@ void refuse_shorter(const Settings& settings, const fs::path& folder) {
   } catch (const Error&) {
     return;  // loading the checkpoint sets it aside or refuses it
   }
-  if (consumed.in(steps.unit) <= steps.amount) return;
-  throw_usage("training.steps",
-              fmt::format("got {}, but the run has reached {} (step {})", to_string(steps),
-                          to_string(Period{consumed.in(steps.unit), steps.unit}),
-                          format_count(consumed.steps)),
-              "a longer training, or --run NAME for another");
+  refuse_shorter(wanted, consumed);
+  refuse_other_decline(stored, wanted, consumed);
 }
 
 }  // namespace
@@ -294,12 +340,11 @@ Continuation look_at_run(const Settings& settings, ExistingRun existing) {
         folder.string(), "is an average of checkpoints, which cannot be trained further",
         "--resume the run that they are of, or start from it: --model.from " + folder.string());
   }
-  if (task_facts(settings.task).data != TaskData::generated &&
-      !is_present(data_path(settings))) {
+  if (task_facts(settings.task).data != TaskData::generated && !is_present(data_path(settings))) {
     throw_failure(data_path(settings).string(), "the data of the run are not there",
                   fmt::format("say where they are: --{} PATH", data_key(settings)));
   }
-  if (continuation.has_checkpoints) refuse_shorter(settings, folder);
+  if (continuation.has_checkpoints) require_reachable(settings, folder);
   return continuation;
 }
 

@@ -40,8 +40,7 @@ namespace {
 
 void check_data(const Settings& settings) {
   const TaskFacts& facts = task_facts(settings.task);
-  const bool generated = facts.data == TaskData::generated,
-             given = !data_path(settings).empty();
+  const bool generated = facts.data == TaskData::generated, given = !data_path(settings).empty();
   if (generated && given) {
     throw_usage("data.directory", "a probe makes its own examples", "leave it out");
   }
@@ -132,7 +131,8 @@ std::string check_memory(const Settings& settings, TrainingTask& task, const Com
   const std::int64_t parameters = task.parameters().count();
   const double tokens = task.tokens_per_batch();
   const MemoryEstimate estimate =
-      estimate_memory(settings, parameters, tokens, plan, processes.count());
+      estimate_memory(settings, parameters, tokens, plan, processes.count(),
+                      numbers_of_muon(settings.training, task.parameters()));
   std::string needed = describe(estimate, parameters, tokens);
   const auto here = static_cast<std::uint64_t>(processes.local_count());
   if (here > 1) needed += fmt::format(" in each of {} processes of this machine", here);
@@ -170,7 +170,8 @@ struct TrainingInputs {
   std::optional<ModelSource> source;  // opened for model.from if the run has no checkpoints
 };
 
-TrainingInputs open_inputs(const Settings& settings, ExistingRun existing, const ComputePlan& plan) {
+TrainingInputs open_inputs(const Settings& settings, ExistingRun existing,
+                           const ComputePlan& plan) {
   const fs::path folder = settings.runs / settings.run;
   const Continuation continuation = look_at_run(settings, existing);
   std::optional<ModelSource> source;
@@ -277,8 +278,10 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
 
 }  // namespace
 
-TrainingSummary train_run(const Settings& settings, ExistingRun existing, Processes& processes) {
-  check_data(settings);
+TrainingSummary train_run(const Settings& given, ExistingRun existing, Processes& processes) {
+  check_data(given);
+  const TaskDefinition& task = task_definition(given.task);
+  const Settings settings = task.complete == nullptr ? given : task.complete(given);
   prepare_threads(threads_of_each(settings, processes));
   try {
     ComputePlan plan =

@@ -62,17 +62,6 @@ void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
   }
 }
 
-// A trained model computes in fp32 unless training.precision is among the overrides, so that the
-// same weights give the same figures on every machine. The precision that a training chooses for
-// its speed (auto) is no part of the model.
-ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
-  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
-    return override.key == "training.precision";
-  });
-  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
-                      settings.model.width);
-}
-
 void build(OpenedRun& opened, const TranslationVocabularies& vocabularies,
            const TrainedModelOptions& options) {
   const WeightsKind weights = options.weights.value_or(opened.settings.training.weights);
@@ -148,6 +137,14 @@ std::vector<Override> computing_overrides(const std::vector<Override>& overrides
     return !override.key.starts_with("position") && !override.key.starts_with("attention");
   });
   return result;
+}
+
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
+  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
+    return override.key == "training.precision";
+  });
+  return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
+                      settings.model.width);
 }
 
 bool may_change_when_trained(const std::string& key) {

@@ -35,6 +35,11 @@ std::vector<Override> computing_overrides(const std::vector<Override>& overrides
 // True for position.*, attention.*, decoding.*, device, threads and training.precision.
 bool may_change_when_trained(const std::string& key);
 
+// A trained model computes in fp32 unless training.precision is among the overrides, so that the
+// same weights give the same figures on every machine. The precision that a training chooses for
+// its speed (auto) is no part of the model.
+ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides);
+
 // Opens the best or the requested checkpoint of a run and sets the number of threads. Throws Error:
 // failure for an incomplete run; usage for an override of any other key, for an override that
 // changes the model's parameters, and for a run that is not what `noun` (of a task definition)

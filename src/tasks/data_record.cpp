@@ -63,7 +63,7 @@ bool is_other_division(const nlohmann::json& then, const nlohmann::json& now) {
 nlohmann::json data_record(const Settings& settings) {
   nlohmann::json record = task_definition(settings.task).data_record(settings);
   const bool generated = task_facts(settings.task).data == TaskData::generated;
-  record["folder"] = generated ? "" : settings.data.directory.string();
+  record["folder"] = generated ? "" : data_path(settings).string();
   return record;
 }
 

@@ -42,6 +42,10 @@ struct TaskDefinition {
   TaskKind task = {};
   std::string_view noun;  // what a run holds: "classifier"
 
+  // Fills in the settings that the data decide, such as the names of the classes, for a training
+  // whose settings leave them open. Null: there are none.
+  Settings (*complete)(const Settings& settings) = nullptr;
+
   // Opens the data of settings.task for a training and builds its freshly initialised model. Throws
   // Error if data are missing, damaged or do not fit the settings.
   OpenedTask (*open)(const TaskSources& sources) = nullptr;

@@ -31,6 +31,12 @@ at::Tensor with_bias(const at::Tensor& x, const at::Tensor& bias) {
   return bias.defined() ? x + bias.to(x.scalar_type()) : x;
 }
 
+at::Tensor composed_activation(const at::Tensor& x, ActivationKind activation) {
+  if (activation == ActivationKind::relu) return at::relu(x);
+  if (activation == ActivationKind::swish) return at::silu(x);
+  return at::gelu(x, activation == ActivationKind::gelu ? "none" : "tanh");
+}
+
 // A missing bias is zeros, which change no number.
 at::Tensor bias_or_zeros(const at::Tensor& bias, const at::Tensor& x) {
   const at::ScalarType type = accumulate_type(x.scalar_type());
@@ -81,10 +87,7 @@ at::Tensor bias_activation(const at::Tensor& x, const at::Tensor& bias, Activati
   ROFORMER_ASSERT(!is_gated(activation));
   const Form form = form_of(x);
   if (form == Form::composed) {
-    const at::Tensor biased = with_bias(x, bias);
-    if (activation == ActivationKind::relu) return at::relu(biased);
-    if (activation == ActivationKind::swish) return at::silu(biased);
-    return at::gelu(biased, activation == ActivationKind::gelu ? "none" : "tanh");
+    return composed_activation(with_bias(x, bias), activation);
   }
   GradientRecorder recorder("elementwise/bias_activation", {x, bias});
   const at::Tensor input = x.detach().contiguous(), typed = bias_or_zeros(bias, x);
@@ -127,7 +130,7 @@ at::Tensor gated_activation(const at::Tensor& x, const at::Tensor& bias,
   const std::int64_t columns = x.size(1) / 2;
   if (form == Form::composed) {
     const at::Tensor biased = with_bias(x, bias), inner = biased.narrow(1, 0, columns);
-    return (activation == ActivationKind::swiglu ? at::silu(inner) : at::gelu(inner)) *
+    return composed_activation(inner, without_gate(activation)) *
            biased.narrow(1, columns, columns);
   }
   GradientRecorder recorder("elementwise/gated_activation", {x, bias});

@@ -171,6 +171,11 @@ const Parameter* ParameterStore::find(const std::string& name) const {
   return found == parameters_.end() ? nullptr : &*found;
 }
 
+std::int64_t ParameterStore::offset_of(const Parameter& parameter) const {
+  ROFORMER_ASSERT(flat_values_.defined() && parameter.trained);
+  return parameter.value.storage_offset() - flat_values_.storage_offset();
+}
+
 std::int64_t ParameterStore::count() const {
   return std::accumulate(
       parameters_.begin(), parameters_.end(), std::int64_t{0},

@@ -62,6 +62,9 @@ struct ParameterSpec {
   std::function<void(at::Tensor&)> constraint = {};  // applied in place before each forward
   bool fixed = false;     // never trained: random numbers that belong to the model
   bool projects = false;  // project() multiplies by the whole of it
+  // Of a matrix inside a layer: the rows of each matrix that is packed in it, such as those of
+  // queries, keys and values. Muon trains them. Empty for everything else.
+  std::vector<std::int64_t> matrices = {};
 };
 
 struct Parameter {
@@ -99,6 +102,8 @@ class ParameterStore {
 
   std::span<const Parameter> all() const { return parameters_; }
   const Parameter* find(const std::string& name) const;
+  // Where a trained parameter begins in the flat buffers; after flatten().
+  std::int64_t offset_of(const Parameter& parameter) const;
   std::int64_t count() const;  // numbers in all parameters
 
   // [trained numbers]; after flatten().

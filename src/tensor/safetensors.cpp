@@ -12,6 +12,7 @@
 #include "base/few_of.h"
 #include "base/file.h"
 #include "tensor/aten.h"
+#include "tensor/pickled_tensors.h"
 #include "tensor/safetensors_header.h"
 
 namespace roformer {
@@ -29,6 +30,7 @@ constexpr std::pair<SafetensorsType, at::ScalarType> kScalarTypes[] = {
 
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kModelIndex = "model.safetensors.index.json";
+constexpr const char* kPickle = ".bin";
 
 }  // namespace
 
@@ -98,7 +100,12 @@ Safetensors::Safetensors(const fs::path& path) : path_(path) {
 void Safetensors::add_file(const fs::path& path) {
   const auto file = std::make_shared<File>();
   file->map = MappedFile(path);
-  SafetensorsHeader header = parse_safetensors_header(file->map.bytes(), path.string());
+  SafetensorsHeader header;
+  if (path.extension() == kPickle) {
+    header.entries = parse_pickled_tensors(file->map.bytes(), path.string());
+  } else {
+    header = parse_safetensors_header(file->map.bytes(), path.string());
+  }
   file->data_offset = header.data_offset;
   if (metadata_.empty()) metadata_ = std::move(header.metadata);
   for (SafetensorsEntry& entry : header.entries) {
@@ -149,13 +156,15 @@ at::Tensor Safetensors::tensor(const std::string& name) const {
   void* const address = const_cast<std::byte*>(data);
   if (reinterpret_cast<std::uintptr_t>(data) % safetensors_bytes(entry.type) != 0) {
     const auto bytes = static_cast<std::int64_t>(entry.end - entry.begin);
-    return at::from_blob(address, {bytes}, at::TensorOptions().dtype(at::kByte))
-        .clone()
-        .view(scalar_type(entry.type))
-        .view(entry.shape);
+    const at::Tensor copy = at::from_blob(address, {bytes}, at::TensorOptions().dtype(at::kByte))
+                                .clone()
+                                .view(scalar_type(entry.type));
+    return entry.strides.empty() ? copy.view(entry.shape)
+                                 : copy.as_strided(entry.shape, entry.strides);
   }
-  return at::from_blob(
-      address, entry.shape, [keep = file](void*) {}, options);
+  const auto keep = [file = file](void*) {};
+  return entry.strides.empty() ? at::from_blob(address, entry.shape, keep, options)
+                               : at::from_blob(address, entry.shape, entry.strides, keep, options);
 }
 
 std::string describe_damage(const Damage& damage) {

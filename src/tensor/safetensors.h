@@ -1,5 +1,6 @@
 // Tensors in files of the safetensors format, written atomically and read through a memory map:
-// checkpoints, and weights from and for Hugging Face.
+// checkpoints, and weights from and for Hugging Face. Files of torch.save (pytorch_model.bin) are
+// read too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,10 +27,11 @@ struct NamedTensor {
 void write_safetensors(const InnerPath& path, std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-// The tensors of one file, or of the files that an index (*.safetensors.index.json) names.
+// The tensors of one file, or of the files that an index (*.index.json) names. A file *.bin is one
+// of torch.save (pickled_tensors.h), any other one of safetensors.
 class Safetensors {
  public:
-  // `path` is a .safetensors file, an index, or a folder with model.safetensors or
+  // `path` is a .safetensors or .bin file, an index, or a folder with model.safetensors or
   // model.safetensors.index.json. Throws Error (failure) for every fault.
   explicit Safetensors(const std::filesystem::path& path);
 

@@ -261,7 +261,7 @@ std::map<std::string, std::string> parse_safetensors_index(std::string_view text
                                                            const std::string& file) {
   const nlohmann::json index = parse_json(text, file);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    throw_failure(file, "is not an index of safetensors files: no weight_map");
+    throw_failure(file, "is not an index of files of weights: no weight_map");
   }
   std::map<std::string, std::string> files;
   for (const auto& [name, shard] : index["weight_map"].items()) {

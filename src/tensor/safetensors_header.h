@@ -22,6 +22,7 @@ struct SafetensorsEntry {
   std::string name;
   SafetensorsType type = SafetensorsType::f32;
   std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides = {};  // in elements; empty: rows follow each other
   std::size_t begin = 0;  // bytes from the end of the header
   std::size_t end = 0;
 };
@@ -42,8 +43,8 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> bytes,
 // multiple of 64. The entries' ranges must be set; `data_offset` is not used.
 std::string format_safetensors_header(const SafetensorsHeader& header);
 
-// The index beside sharded safetensors files (model.safetensors.index.json): which file holds which
-// tensor. A pure function over text that trusts nothing, as that of the header.
+// The index beside sharded files (model.safetensors.index.json, pytorch_model.bin.index.json): which
+// file holds which tensor. A pure function over text that trusts nothing, as that of the header.
 
 // Tensor to file name. Throws Error (failure, location `file`) unless there is a weight_map and
 // each of its files is a plain name: a path would let a foreign index read anything.

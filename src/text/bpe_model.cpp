@@ -69,7 +69,7 @@ class BpeModel final : public PieceModel {
       return;
     }
     // Words are made of bytes, and only pieces in the alphabet can be found in them.
-    const auto bytes = ByteAlphabet::instance().bytes_of(piece);
+    const auto bytes = byte_alphabet().bytes_of(piece);
     if (!bytes) return;
     if (bytes->size() == 1) byte_ids_[static_cast<unsigned char>(bytes->front())] = id;
     if (options_.whole_words_first) words_.emplace(*bytes, id);

@@ -169,7 +169,7 @@ ordered_json merges_of(const std::vector<std::pair<std::string, TokenId>>& piece
     TokenId left, right;
   };
   ordered_json merges = ordered_json::array();
-  const ByteAlphabet& alphabet = ByteAlphabet::instance();
+  const ByteAlphabet& alphabet = byte_alphabet();
   for (const auto& [bytes, rank] : pieces) {
     const std::string_view whole = bytes;
     std::vector<std::pair<Pair, std::size_t>> found;  // and where the left piece ends
@@ -284,7 +284,7 @@ std::string tokenizer_json_of_tiktoken(std::string_view ranks, std::string_view 
   });
   std::ranges::sort(pieces, {}, [](const auto& piece) { return piece.second; });
   ordered_json ids = ordered_json::object();
-  for (const auto& [bytes, rank] : pieces) ids[ByteAlphabet::instance().letters_of(bytes)] = rank;
+  for (const auto& [bytes, rank] : pieces) ids[byte_alphabet().letters_of(bytes)] = rank;
   std::vector<AddedToken> added;
   for (const auto& [name, id] : special) {
     // A small vocabulary with the pattern of a large one has no place for its special tokens.

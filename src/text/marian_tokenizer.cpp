@@ -55,6 +55,7 @@ MarianVocabulary parse_vocabulary(std::string_view text, const std::string& loca
     vocabulary.special.*member = id.get<TokenId>();
   }
   if (vocabulary.special.unknown < 0) throw_failure(location, "has no unknown token");
+  vocabulary.language_codes = json.value("codes", nlohmann::json(true)) != false;
   return vocabulary;
 }
 
@@ -74,6 +75,7 @@ class MarianTokenizer final : public VocabularyTokenizer {
     MarianVocabulary vocabulary = parse_vocabulary(parts.vocabulary, location);
     pieces_ = std::move(vocabulary.pieces);
     special_ = vocabulary.special;
+    language_codes_ = vocabulary.language_codes;
     const std::string problem = load_sentencepiece(processor_, parts.sentencepiece);
     if (!problem.empty()) throw_failure(location, "has no SentencePiece model: " + problem);
     for (const std::string& piece : pieces_) {
@@ -118,11 +120,12 @@ class MarianTokenizer final : public VocabularyTokenizer {
 
  private:
   std::unordered_map<std::string, TokenId> ids_;
+  bool language_codes_ = true;
   sentencepiece::SentencePieceProcessor processor_;
 
   void encode_text(std::string_view text, SpecialNames, std::vector<TokenId>& ids) const override {
     if (const std::size_t end = text.find("<<");
-        text.starts_with(">>") && end != std::string_view::npos) {
+        language_codes_ && text.starts_with(">>") && end != std::string_view::npos) {
       ids.push_back(find(text.substr(0, end + 2)));
       text.remove_prefix(end + 2);
     }
@@ -144,6 +147,7 @@ class MarianTokenizer final : public VocabularyTokenizer {
 std::string marian_model(const MarianVocabulary& vocabulary, std::string_view sentencepiece) {
   nlohmann::ordered_json json = {{"pieces", vocabulary.pieces}};
   for (const auto& [name, member] : kSpecialFields) json[name] = vocabulary.special.*member;
+  if (!vocabulary.language_codes) json["codes"] = false;
   return std::string(kFirstLine) + json.dump() + "\n" + std::string(sentencepiece);
 }
 

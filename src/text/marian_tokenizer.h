@@ -14,6 +14,7 @@ namespace roformer {
 struct MarianVocabulary {
   std::vector<std::string> pieces;  // by id
   SpecialTokens special;            // mask: none
+  bool language_codes = true;       // a text may begin with a language's code, ">>fr<<"
 };
 
 // Joins the model and the vocabulary into the contents of one file.
@@ -22,8 +23,8 @@ std::string marian_model(const MarianVocabulary& vocabulary, std::string_view se
 // True if the contents say that they are such a file.
 bool is_marian_model(std::string_view contents);
 
-// If a text begins with a language's code, ">>fr<<", the code's id comes first. Pieces that the
-// vocabulary lacks are unknown. Throws Error naming the location if the contents are incomplete.
+// If a text begins with a language's code and the vocabulary has codes, the code's id comes first.
+// Pieces that the vocabulary lacks are unknown. Throws Error naming the location if the contents are incomplete.
 std::unique_ptr<Tokenizer> make_marian_tokenizer(std::string contents, const std::string& location);
 
 // The SentencePiece model of such a tokenizer.

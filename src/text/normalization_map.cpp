@@ -14,48 +14,38 @@ namespace {
 
 // Units of a trie's block: one for each value of a byte.
 constexpr std::size_t kBlock = 256;
-// SentencePiece's library stores at most this many rules that match at one place, but counts
-// further ones too.
+// The library stores at most this many rules that match at one place, but counts further ones too.
 constexpr int kMostMatches = 32;
-constexpr std::uint32_t kValueBits = ~(1u << 31);
+constexpr int kUnknown = -1, kBeingCounted = -2;
 
 }  // namespace
 
-std::optional<NormalizationMap> NormalizationMap::read(std::string_view table) {
-  NormalizationMap map;
-  if (table.empty()) return map;
+std::optional<NormalizationMap> NormalizationMap::of(std::string_view map) {
   std::uint32_t bytes = 0;
-  if (table.size() < sizeof bytes) return std::nullopt;
-  std::memcpy(&bytes, table.data(), sizeof bytes);
-  table.remove_prefix(sizeof bytes);
-  if (bytes == 0 || bytes > table.size() || bytes % sizeof(std::uint32_t) != 0) return std::nullopt;
-  map.units_.resize(bytes / sizeof(std::uint32_t));
-  std::memcpy(map.units_.data(), table.data(), bytes);
-  map.texts_ = table.substr(bytes);
-  if (!map.is_safe()) return std::nullopt;
-  map.list_children();
-  if (!map.count_matches()) return std::nullopt;
-  return map;
+  if (map.size() < sizeof bytes) return std::nullopt;
+  std::memcpy(&bytes, map.data(), sizeof bytes);
+  map.remove_prefix(sizeof bytes);
+  if (bytes == 0 || bytes > map.size() || bytes % sizeof(std::uint32_t) != 0) return std::nullopt;
+  std::vector<std::uint32_t> units(bytes / sizeof(std::uint32_t));
+  std::memcpy(units.data(), map.data(), bytes);
+  return NormalizationMap(std::move(units), map.substr(bytes));
 }
 
-bool NormalizationMap::is_safe() const {
-  if (units_.size() % kBlock != 0) return false;
+bool NormalizationMap::is_safe() {
+  if (units_.empty() || units_.size() % kBlock != 0) return false;
   if (texts_.empty() || texts_.back() != '\0') return false;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     if (is_value(i)) continue;
     if ((base(i) | (kBlock - 1)) >= units_.size()) return false;
-    if (has_leaf(i) && (units_[base(i)] & kValueBits) >= texts_.size()) return false;
+    if (has_leaf(i) && text_of(i) >= texts_.size()) return false;
   }
-  return true;
-}
-
-std::string_view NormalizationMap::text_at(std::size_t unit) const {
-  return texts_.data() + (units_[base(unit)] & kValueBits);
+  list_children();
+  matches_.assign(units_.size(), kUnknown);
+  return count_matches();
 }
 
 bool NormalizationMap::reaches_over_spaces() const {
-  if (units_.empty()) return false;
-  if (texts_.find(kSpaceMarker) != std::string::npos) return true;
+  if (texts_.find(kSpaceMarker) != std::string_view::npos) return true;
   std::vector<bool> seen(units_.size());
   std::vector<std::size_t> open = {0};
   while (!open.empty()) {
@@ -72,10 +62,39 @@ bool NormalizationMap::reaches_over_spaces() const {
   return false;
 }
 
+bool NormalizationMap::for_each_rule(
+    const std::function<void(const std::string&, std::string_view)>& action) const {
+  constexpr std::size_t kMostSteps = 20'000'000;
+  struct Open {
+    std::size_t unit = 0, depth = 0;
+  };
+  std::vector<Open> open = {{}};
+  std::string matched;
+  for (std::size_t steps = 0; !open.empty(); ++steps) {
+    if (steps > kMostSteps) return false;
+    const auto [unit, depth] = open.back();
+    open.pop_back();
+    if (unit != 0) {
+      matched.resize(depth - 1);
+      matched += static_cast<char>(units_[unit] & 0xff);
+      if (has_leaf(unit)) {
+        const std::string_view text = texts_.substr(text_of(unit));
+        action(matched, text.substr(0, text.find('\0')));
+      }
+    }
+    const std::size_t from = base(unit);
+    for (std::uint32_t c = first_child_[from]; c < first_child_[from + 1]; ++c) {
+      open.push_back({.unit = children_[c], .depth = depth + 1});
+    }
+  }
+  return true;
+}
+
 // True if the only rule that begins with a space writes a space for it.
 bool NormalizationMap::keeps_space(std::size_t unit) const {
   const std::size_t from = base(unit);
-  return has_leaf(unit) && first_child_[from] == first_child_[from + 1] && text_at(unit) == " ";
+  if (!has_leaf(unit) || first_child_[from] != first_child_[from + 1]) return false;
+  return texts_.substr(text_of(unit)).starts_with(std::string_view(" \0", 2));
 }
 
 void NormalizationMap::list_children() {
@@ -91,42 +110,42 @@ void NormalizationMap::list_children() {
   }
 }
 
-// False if a path leads in a circle, or passes more leaves than the library stores. Not recursive:
-// paths may be as long as the number of units.
-bool NormalizationMap::count_matches() const {
-  constexpr int kUnknown = -1, kBeingCounted = -2;
-  std::vector<int> matches(units_.size(), kUnknown);  // the most leaves on a path from a unit
+// False if a path leads in a circle, or passes more leaves than the library stores. Not
+// recursive: paths may be as long as the number of units.
+bool NormalizationMap::count_matches() {
   std::vector<std::size_t> way = {0};
   while (!way.empty()) {
     const std::size_t unit = way.back();
     const std::size_t from = base(unit);
     bool waits = false;
     int most = 0;
-    matches[unit] = kBeingCounted;
+    matches_[unit] = kBeingCounted;
     for (std::uint32_t c = first_child_[from]; c < first_child_[from + 1] && !waits; ++c) {
       const std::uint32_t child = children_[c];
-      if (matches[child] == kBeingCounted) return false;
-      waits = matches[child] == kUnknown;
+      if (matches_[child] == kBeingCounted) return false;
+      waits = matches_[child] == kUnknown;
       if (waits) way.push_back(child);
-      most = std::max(most, matches[child]);
+      most = std::max(most, matches_[child]);
     }
     if (waits) continue;
-    matches[unit] = most + (unit != 0 && has_leaf(unit) ? 1 : 0);
-    if (matches[unit] > kMostMatches) return false;
+    matches_[unit] = most + (unit != 0 && has_leaf(unit) ? 1 : 0);
+    if (matches_[unit] > kMostMatches) return false;
     way.pop_back();
   }
   return true;
 }
 
 std::optional<std::string_view> NormalizationMap::replacement(std::string_view text) const {
-  if (units_.empty()) return std::nullopt;
   std::size_t from = base(0);
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     const std::size_t unit = from ^ byte;
     // The label of a value has its highest bit, so that no byte equals it.
     if (byte == 0 || (units_[unit] & (1u << 31 | 0xff)) != byte) return std::nullopt;
-    if (has_leaf(unit)) return text_at(unit);
+    if (has_leaf(unit)) {
+      const std::string_view rest = texts_.substr(text_of(unit));
+      return rest.substr(0, rest.find('\0'));
+    }
     from = base(unit);
   }
   return std::nullopt;

@@ -171,7 +171,7 @@ std::string CuttingStep::rewritten(std::string_view part, bool from_start) const
     case Rewriting::prefix_space:
       return (part.starts_with(' ') ? "" : " ") + std::string(part);
     case Rewriting::byte_letters:
-      return ByteAlphabet::instance().letters_of(part);
+      return byte_alphabet().letters_of(part);
     case Rewriting::marked_spaces:
       break;
     case Rewriting::none:

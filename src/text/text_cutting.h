@@ -82,7 +82,7 @@ class TextCutting {
              OnWord& on_word) const {
     if (part.empty()) return;
     if (number == steps_.size()) {
-      letters_ ? on_word(*ByteAlphabet::instance().bytes_of(part)) : on_word(part);
+      letters_ ? on_word(*byte_alphabet().bytes_of(part)) : on_word(part);
       return;
     }
     const CuttingStep& step = steps_[number];

@@ -148,13 +148,23 @@ Step nmt(const JsonFields&) {
   };
 }
 
+// The table, and the rules that point into it.
+struct PrecompiledRules {
+  std::string table;
+  std::optional<NormalizationMap> map;
+};
 Step precompiled(const JsonFields& step) {
   const std::optional<std::string> table = decode_base64(step.text("precompiled_charsmap", ""));
-  std::optional<NormalizationMap> map;
-  if (table) map = NormalizationMap::read(*table);
-  if (!map) step.refuse("precompiled_charsmap", "SentencePiece's rules of normalisation, whole");
-  const auto rules = std::make_shared<const NormalizationMap>(*std::move(map));
-  return [rules](NormalText& text) { text.text = rules->apply(text.text); };
+  if (table && table->empty()) return [](NormalText&) {};
+  const auto rules = std::make_shared<PrecompiledRules>();
+  if (table) {
+    rules->table = *table;
+    rules->map = NormalizationMap::of(rules->table);
+  }
+  if (!rules->map || !rules->map->is_safe()) {
+    step.refuse("precompiled_charsmap", "SentencePiece's rules of normalisation, whole");
+  }
+  return [rules](NormalText& text) { text.text = rules->map->apply(text.text); };
 }
 
 }  // namespace normalizers

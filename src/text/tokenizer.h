@@ -130,11 +130,15 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings);
 // Writes tokenizer.json (kind, options, file name, fingerprint), the model file and, if there is
 // one, the chat template (chat_template.jinja) into a folder.
 void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& folder);
+// The same for a folder that transformers' AutoTokenizer loads, too: roformer.json is this
+// program's description, tokenizer.json and tokenizer_config.json are Hugging Face's. Falls back to
+// save_tokenizer for a tokenizer that those cannot express.
+void save_shared_tokenizer(const Tokenizer& tokenizer, const InnerPath& folder);
 // Opens a tokenizer from such a folder. Every field is checked; Error names the file.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
 // The names of the files that save_tokenizer writes, for all kinds.
 std::vector<std::string> saved_tokenizer_names();
-// True if save_tokenizer wrote the folder and nothing else is in it.
+// True if one of these functions wrote the folder and nothing else is in it.
 bool holds_only_tokenizer(const std::filesystem::path& folder);
 
 }  // namespace roformer

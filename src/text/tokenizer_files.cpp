@@ -10,11 +10,13 @@
 #include "base/fields.h"
 #include "base/file.h"
 #include "base/hexadecimal.h"
+#include "base/log.h"
 #include "config/words.h"
 #include "text/byte_level_file.h"
 #include "text/byte_level_tokenizer.h"
 #include "text/chat_template.h"
 #include "text/foreign_files.h"
+#include "text/hugging_face_json.h"
 #include "text/marian_tokenizer.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -31,6 +33,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDescriptionFile = "tokenizer.json";
+// The same file in a folder where "tokenizer.json" is Hugging Face's.
+constexpr const char* kSharedDescriptionFile = "roformer.json";
+constexpr const char* kHuggingFaceFile = "tokenizer.json";
+constexpr const char* kHuggingFaceConfig = "tokenizer_config.json";
 constexpr const char* kFormat = "roformer tokenizer";
 
 struct TokenizerSource {
@@ -165,6 +171,11 @@ bool is_in_folder(const fs::path& path) {
   return fs::exists(path, error);
 }
 
+fs::path description_file(const fs::path& folder) {
+  const fs::path shared = folder / kSharedDescriptionFile;
+  return is_in_folder(shared) ? shared : folder / kDescriptionFile;
+}
+
 // The file of the folder that can be opened as a tokenizer. Empty if there is none.
 std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
@@ -180,6 +191,7 @@ std::string tokenizer_file(const fs::path& folder) {
 // Refuses a folder of Hugging Face's, with a config.json or a tokenizer_config.json, and says what
 // to name in its place.
 void refuse_model_folder(const fs::path& folder) {
+  if (is_in_folder(folder / kSharedDescriptionFile)) return;
   if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
     return;
   const std::string file = tokenizer_file(folder);
@@ -239,17 +251,17 @@ std::vector<std::string> saved_tokenizer_names() {
   return names;
 }
 
-void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
-  place.make_folder();
-  if (!tokenizer.file_name().empty()) {
-    write_file_atomically(place / tokenizer.file_name(), tokenizer.file_contents());
-  }
+namespace {
+
+// `file`: the name of the model file.
+void write_description(const Tokenizer& tokenizer, const std::string& file, const InnerPath& place,
+                       const char* name) {
   nlohmann::ordered_json description = {
       {"format", kFormat},
       {"version", 1},
       {"kind", to_word(tokenizer.kind())},
       {"description", tokenizer.description()},
-      {"file", tokenizer.file_name()},
+      {"file", file},
       {"vocabulary_size", tokenizer.vocabulary_size()},
       {"fingerprint", hexadecimal(tokenizer.fingerprint())},
   };
@@ -257,16 +269,45 @@ void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
     write_file_atomically(place / kChatTemplateFile, chat.source);
     description["chat"] = {{"bos_token", chat.begin}, {"eos_token", chat.end}};
   }
-  write_file_atomically(place / kDescriptionFile, description.dump(2) + "\n");
+  write_file_atomically(place / name, description.dump(2) + "\n");
+}
+
+}  // namespace
+
+void save_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
+  place.make_folder();
+  if (!tokenizer.file_name().empty()) {
+    write_file_atomically(place / tokenizer.file_name(), tokenizer.file_contents());
+  }
+  write_description(tokenizer, tokenizer.file_name(), place, kDescriptionFile);
+}
+
+void save_shared_tokenizer(const Tokenizer& tokenizer, const InnerPath& place) {
+  const HuggingFaceJson whole = hugging_face_json(tokenizer, encoder_frame(tokenizer));
+  for (const std::string& note : whole.notes) log::warn("{}", note);
+  if (whole.contents.empty()) return save_tokenizer(tokenizer, place);
+  place.make_folder();
+  write_file_atomically(place / kHuggingFaceFile, whole.contents);
+  write_file_atomically(place / kHuggingFaceConfig, hugging_face_config(tokenizer));
+  // The model file may be that very file.
+  const bool same = whole.contents == tokenizer.file_contents();
+  const std::string file = same ? kHuggingFaceFile : tokenizer.file_name();
+  if (!same && !file.empty()) write_file_atomically(place / file, tokenizer.file_contents());
+  write_description(tokenizer, file, place, kSharedDescriptionFile);
 }
 
 bool holds_only_tokenizer(const fs::path& folder) {
   try {
-    const Description description = read_description(folder / kDescriptionFile);
+    const fs::path described = description_file(folder);
+    const bool shared = described.filename() == kSharedDescriptionFile;
+    const Description description = read_description(described);
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const fs::path name = entry.path().filename();
       const bool chat = description.chat && name == kChatTemplateFile;
-      if (name != kDescriptionFile && name != description.file && !chat) return false;
+      const bool theirs = shared && (name == kHuggingFaceFile || name == kHuggingFaceConfig);
+      if (name != described.filename() && name != description.file && !chat && !theirs) {
+        return false;
+      }
     }
     return true;
   } catch (const std::exception&) {
@@ -276,7 +317,7 @@ bool holds_only_tokenizer(const fs::path& folder) {
 
 // Compares the fingerprint before it parses the model.
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
-  const fs::path path = folder / kDescriptionFile;
+  const fs::path path = description_file(folder);
   std::error_code error;
   if (fs::is_directory(folder, error) && !fs::exists(path, error)) {
     throw_failure(folder.string(), std::string("holds no tokenizer (") + kDescriptionFile + ")",
@@ -300,7 +341,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& folder) {
                       .cased = description.description == "wordpiece cased",
                       .location = (folder / description.file).string()});
   if (tokenizer->description() != description.description ||
-      tokenizer->file_name() != description.file ||
+      (tokenizer->file_name() != description.file && description.file != kHuggingFaceFile) ||
       tokenizer->vocabulary_size() != description.vocabulary_size) {
     mismatch();
   }

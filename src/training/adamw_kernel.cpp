@@ -48,6 +48,33 @@ template <typename T>
 }
 
 template <typename T>
+[[gnu::always_inline]] inline void add_momentum(const MuonPiece<T>& piece,
+                                                const MuonMomentumStep& step) {
+  T* __restrict__ const gradient = piece.gradient;
+  T* __restrict__ const momentum = piece.momentum;
+  const T kept = static_cast<T>(step.momentum), rest = static_cast<T>(1 - step.momentum);
+  const T scale = static_cast<T>(step.gradient_scale);
+  const T ahead = step.nesterov ? kept : T{1}, own = step.nesterov ? rest : T{0};
+  for (std::int64_t i = 0; i < piece.size; ++i) {
+    const T g = gradient[i] * scale;
+    const T m = kept * momentum[i] + rest * g;
+    momentum[i] = m;
+    gradient[i] = ahead * m + own * g;
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void descend(const MuonDescent<T>& piece) {
+  T* __restrict__ const value = piece.value;
+  T* __restrict__ const update = piece.update;
+  const T decay = static_cast<T>(piece.decay), step_size = static_cast<T>(piece.step_size);
+  for (std::int64_t i = 0; i < piece.size; ++i) {
+    value[i] = value[i] * decay - step_size * update[i];
+    update[i] = 0;
+  }
+}
+
+template <typename T>
 [[gnu::always_inline]] inline double squares(const T* values, std::int64_t size) {
   // Independent lanes, because a compiler may not reorder one sum.
   constexpr std::int64_t kLanes = 16;
@@ -72,6 +99,18 @@ ROFORMER_CLONES void adamw_update(const AdamWPiece<float>& piece, const AdamWSte
 }
 ROFORMER_CLONES void adamw_update(const AdamWPiece<double>& piece, const AdamWStep& step) {
   update(piece, step);
+}
+ROFORMER_CLONES void muon_momentum(const MuonPiece<float>& piece, const MuonMomentumStep& step) {
+  add_momentum(piece, step);
+}
+ROFORMER_CLONES void muon_momentum(const MuonPiece<double>& piece, const MuonMomentumStep& step) {
+  add_momentum(piece, step);
+}
+ROFORMER_CLONES void muon_descend(const MuonDescent<float>& piece) {
+  descend(piece);
+}
+ROFORMER_CLONES void muon_descend(const MuonDescent<double>& piece) {
+  descend(piece);
 }
 ROFORMER_CLONES double sum_of_squares(const float* values, std::int64_t size) {
   return squares(values, size);

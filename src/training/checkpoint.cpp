@@ -13,6 +13,7 @@
 #include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "config/words.h"
 #include "tensor/safetensors.h"
 #include "training/run_directory.h"
 #include "training/training_state.h"
@@ -27,15 +28,12 @@ constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kAverage = "ema.safetensors";
 constexpr const char* kState = "state.json";
-constexpr const char* kFirst = "first_moment.";
-constexpr const char* kSecond = "second_moment.";
 // transformers requires "format" in a file that it loads.
 const std::map<std::string, std::string> kMetadata = {{"format", "pt"}, {"roformer_version", "1"}};
 
 // The part of a flat buffer that belongs to a parameter.
 at::Tensor piece(const at::Tensor& flat, const ParameterStore& parameters, const Parameter& of) {
-  const std::int64_t offset = of.value.storage_offset() - parameters.flat_values().storage_offset();
-  return flat.narrow(0, offset, of.value.numel()).view(of.spec.shape);
+  return flat.narrow(0, parameters.offset_of(of), of.value.numel()).view(of.spec.shape);
 }
 
 std::vector<NamedTensor> model_tensors(const ParameterStore& parameters) {
@@ -54,19 +52,6 @@ std::vector<NamedTensor> average_tensors(const CheckpointParts& parts) {
                        .value = parameter.trained
                                     ? piece(parts.average, parts.parameters, parameter)
                                     : parameter.value.detach()});
-  }
-  return tensors;
-}
-
-std::vector<NamedTensor> moment_tensors(const CheckpointParts& parts) {
-  std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : parts.parameters.all()) {
-    if (!parameter.trained) continue;
-    for (const auto& [prefix, flat] :
-         {std::pair{kFirst, parts.moments.first}, {kSecond, parts.moments.second}}) {
-      tensors.push_back({.name = prefix + parameter.spec.name,
-                         .value = piece(flat, parts.parameters, parameter)});
-    }
   }
   return tensors;
 }
@@ -95,6 +80,24 @@ void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors
       throw_failure(location, "holds \"" + name + "\", which this model does not have");
     }
   }
+}
+
+// Only Muon's moments have momentum.
+void require_same_optimizer(const Safetensors& file, const std::vector<NamedTensor>& moments) {
+  const auto is_momentum = [](const std::string& name) {
+    return name.starts_with(kMomentumPrefix);
+  };
+  const auto word = [](bool muon) {
+    return to_word(muon ? OptimizerKind::muon : OptimizerKind::adamw);
+  };
+  const bool stored = std::ranges::any_of(file.names(), is_momentum),
+             wanted = std::ranges::any_of(moments, is_momentum, &NamedTensor::name);
+  if (stored == wanted) return;
+  throw_failure(file.path().string(),
+                fmt::format("holds the moments of training.optimizer {}, but this training has {}",
+                            word(stored), word(wanted)),
+                "the optimiser of the stored run, or a new run that takes its weights: "
+                "--model.from RUN");
 }
 
 void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
@@ -231,7 +234,7 @@ void save_checkpoint(const InnerPath& checkpoints, const CheckpointParts& parts,
                      const std::function<void(const InnerPath&)>& add_files) {
   const auto add_tensors = [&](const InnerPath& folder) {
     write_safetensors(folder / kModel, model_tensors(parts.parameters), kMetadata);
-    write_safetensors(folder / kOptimizer, moment_tensors(parts), kMetadata);
+    write_safetensors(folder / kOptimizer, parts.moments.named, kMetadata);
     if (!parts.average.defined()) return;
     write_safetensors(folder / kAverage, average_tensors(parts), kMetadata);
   };
@@ -264,8 +267,9 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
   const Safetensors model(checkpoint / kModel);
   const Safetensors optimizer(checkpoint / kOptimizer);
   const std::vector<NamedTensor> values = model_tensors(parts.parameters);
-  const std::vector<NamedTensor> moments = moment_tensors(parts);
+  const std::vector<NamedTensor>& moments = parts.moments.named;
   check_same(model, values);
+  require_same_optimizer(optimizer, moments);
   check_same(optimizer, moments);
   std::optional<Safetensors> average;
   if (parts.average.defined() && has_average(checkpoint)) {

@@ -18,7 +18,7 @@ struct Resumption {
   const RunDirectory& run;
   std::uint64_t seed = 0;
   ParameterStore& parameters;
-  AdamW& optimizer;
+  Optimizer& optimizer;
   WeightAverage* average = nullptr;  // with training.ema
   Processes& processes;
 };

@@ -29,8 +29,11 @@ double learning_rate_share(const Schedule& schedule, const Progress& progress) {
     case ScheduleKind::cosine:
       return schedule.final_rate +
              (1 - schedule.final_rate) * 0.5 * (1 + std::cos(std::numbers::pi * decayed));
-    case ScheduleKind::wsd:
-      return 1;
+    case ScheduleKind::wsd: {
+      if (schedule.decay == 0 || progress.done <= schedule.decline_start()) return 1;
+      const double declined = (progress.done - schedule.decline_start()) / schedule.decay;
+      return 1 - (1 - schedule.final_rate) * std::min(declined, 1.0);
+    }
     case ScheduleKind::inverse_square_root: {
       const double peak = schedule.warmup > 0 ? schedule.warmup : progress.step;
       return after <= peak ? 1 : std::sqrt(peak / after);
@@ -50,7 +53,36 @@ double steps_in(const Period& period, const BatchMeasure& batch) {
   }
 }
 
+namespace {
+
+// In the unit of training.steps.
+double in_unit_of_steps(const Period& period, const TrainingSettings& settings,
+                        const BatchMeasure& batch) {
+  const Period::Unit unit = settings.steps.unit;
+  if (period.unit == unit) return period.amount;
+  // The check of the configuration refuses minutes beside another unit.
+  ROFORMER_ASSERT(period.unit != Period::Unit::minutes && unit != Period::Unit::minutes);
+  return steps_in(period, batch) / steps_in({1, unit}, batch);
+}
+
+Schedule make_wsd(const TrainingSettings& settings, const BatchMeasure& batch) {
+  const double length = settings.steps.amount;
+  const auto measured = [&](const Period& period, double ratio) {
+    return period.is_zero() ? ratio * length : in_unit_of_steps(period, settings, batch);
+  };
+  const double warmup = std::min(measured(settings.warmup, settings.warmup_ratio), length);
+  return {.kind = ScheduleKind::wsd,
+          .warmup = warmup,
+          .initial_rate = settings.initial_learning_rate / settings.learning_rate,
+          .final_rate = settings.final_learning_rate,
+          .decay = std::min(measured(settings.decay, settings.decay_ratio), length - warmup),
+          .length = length};
+}
+
+}  // namespace
+
 Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& batch) {
+  if (settings.schedule == ScheduleKind::wsd) return make_wsd(settings, batch);
   Schedule schedule{.kind = settings.schedule,
                     .warmup = settings.warmup_ratio,
                     .initial_rate = settings.initial_learning_rate / settings.learning_rate,

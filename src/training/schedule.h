@@ -1,8 +1,9 @@
 // The learning rate over a training, and the stages of a training.
 //
-// The rate is a share of its peak: warm-up to the peak, then constant, linear, cosine or inverse
-// square root. It is a pure function of progress, so trainings measured in any unit (steps, epochs,
-// tokens, minutes) have the same schedules, and resuming needs no state.
+// The rate is a share of its peak: warm-up to the peak, then constant, linear, cosine, inverse
+// square root, or constant with a linear decline at the end (wsd). It is a pure function of
+// progress, so trainings measured in any unit (steps, epochs, tokens, minutes) have the same
+// schedules, and resuming needs no state.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,28 @@ namespace roformer {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::linear;
-  double warmup = 0;        // share of the training, in [0, 1]
+  double warmup = 0;        // in the unit of `length`, at most `length`
   double initial_rate = 0;  // share of the peak at which the warm-up starts
-  double final_rate = 0;    // share of the peak at the end of linear and cosine
+  double final_rate = 0;    // share of the peak at the end of linear, cosine and wsd
+  double decay = 0;         // of wsd: the decline at the end, in the unit of `length`
+  // The training. wsd measures in the unit of training.steps, so that the rates before its decline
+  // are the same bits for trainings of all lengths. The others measure in shares of the training.
+  double length = 1;
+
+  bool in_shares() const { return kind != ScheduleKind::wsd; }
+  double decline_start() const { return length - decay; }  // of wsd
 };
 
+// In the schedule's unit.
 struct Progress {
-  double done = 0;  // share of the training before this step, in [0, 1]
-  double step = 0;  // share of the training that this step is
+  double done = 0;  // the training before this step, at most its length
+  double step = 0;  // this step
 };
 
 // In [0, 1]. Step k = 1, ..., W of a warm-up of W steps has i + (1 - i) k/W with the initial share
-// i, so that step W has 1, and the decay of linear and cosine would reach final_rate at the step
-// after the last. Inverse square root is sqrt(W / steps) after the warm-up (Vaswani et al. 2017,
-// eq. 3, scaled to a peak of 1).
+// i, so that step W has 1, and the decay of linear, cosine and wsd would reach final_rate at the
+// step after the last. Inverse square root is sqrt(W / steps) after the warm-up (Vaswani et al.
+// 2017, eq. 3, scaled to a peak of 1).
 double learning_rate_share(const Schedule& schedule, const Progress& progress);
 
 // The size of batches, to measure periods in steps.
@@ -42,7 +51,6 @@ struct BatchMeasure {
 // The number of steps in a period, if it is known in advance (not for minutes).
 double steps_in(const Period& period, const BatchMeasure& batch);
 
-// The schedule of the settings, its warm-up as a share of the training.
 Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& batch);
 
 // The stages of a training. Steps and micro-batches are numbered through all stages, and one

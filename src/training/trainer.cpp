@@ -70,14 +70,6 @@ BatchNumbers batch_numbers(const TrainerSetup& setup, const Processes& processes
   return numbers;
 }
 
-AdamWOptions adamw_options(const TrainingSettings& settings) {
-  return {.beta1 = settings.beta1,
-          .beta2 = settings.beta2,
-          .epsilon = settings.epsilon,
-          .weight_decay = settings.weight_decay,
-          .layer_decay = settings.layer_decay};
-}
-
 // If checkpoints are chosen by the average's figures, so is the best one.
 Ranking ranking_of(const TrainerSetup& setup) {
   Ranking ranking = setup.ranking;
@@ -98,7 +90,7 @@ class Trainer {
         plan_(settings_, setup.stages, numbers_),
         schedule_(make_schedule(setup.settings, batch_measure(task, numbers_))),
         ranking_(ranking_of(setup)),
-        optimizer_(task.parameters(), adamw_options(settings_), in_parts()),
+        optimizer_(task.parameters(), optimizer_options(settings_), in_parts()),
         reduction_(make_step_reduction(
             processes_, task.parameters(),
             {.order = settings_.reduce, .in_parts = settings_.shard_optimizer})),
@@ -149,7 +141,7 @@ class Trainer {
   StagePlan plan_;
   Schedule schedule_;
   Ranking ranking_;  // of the validations
-  AdamW optimizer_;
+  Optimizer optimizer_;
   std::unique_ptr<StepReduction> reduction_;
   std::unique_ptr<PassGraphs> graphs_;      // where passes are replayed
   std::unique_ptr<WeightAverage> average_;  // with training.ema
@@ -251,9 +243,19 @@ class Trainer {
     return last_checked_.steps == 0 ? 0 : done() / static_cast<double>(last_checked_.steps);
   }
 
+  Progress progress() const {
+    if (schedule_.in_shares()) return {.done = done(), .step = share_of_step()};
+    const Period::Unit unit = settings_.steps.unit;
+    const double done = last_checked_.in(unit);
+    if (unit != Period::Unit::minutes) {
+      return {.done = done, .step = 1 / steps_in({1, unit}, batch_measure(task_, numbers_))};
+    }
+    const auto steps = static_cast<double>(last_checked_.steps);
+    return {.done = done, .step = steps == 0 ? 0 : done / steps};
+  }
+
   double learning_rate() const {
-    return plan_.peak_rate(state_.consumed.steps) *
-           learning_rate_share(schedule_, {.done = done(), .step = share_of_step()});
+    return plan_.peak_rate(state_.consumed.steps) * learning_rate_share(schedule_, progress());
   }
 
   // Reading a number waits for the GPU, so it is done only when something shows it.

@@ -9,8 +9,9 @@
 
 namespace roformer {
 
-StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
-                              const StepSettings& settings, StepReduction* reduction) {
+StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer,
+                              const NextBatch& next, const StepSettings& settings,
+                              StepReduction* reduction) {
   const std::int64_t count = settings.numbers.accumulation;
   StepSums sums;
   std::int64_t missing = 0;  // micro-batches that are not computed
@@ -58,7 +59,7 @@ StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, co
   return {.sums = sums, .outcome = outcome};
 }
 
-StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
+StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer,
                               std::vector<std::unique_ptr<TrainingBatch>> batches,
                               const StepSettings& settings, StepReduction* reduction) {
   StepSettings of_these = settings;

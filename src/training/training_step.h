@@ -41,10 +41,11 @@ using NextBatch = std::function<std::unique_ptr<TrainingBatch>()>;
 // (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made
 // just before its use and freed afterwards. Constraints hold afterwards. Does not wait for a
 // device. Several processes need a reduction; if one of them gives the step up, all do.
-StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer, const NextBatch& next,
-                              const StepSettings& settings, StepReduction* reduction = nullptr);
+StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer,
+                              const NextBatch& next, const StepSettings& settings,
+                              StepReduction* reduction = nullptr);
 // The same with existing micro-batches.
-StepResult take_training_step(TrainingObjective& objective, AdamW& optimizer,
+StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer,
                               std::vector<std::unique_ptr<TrainingBatch>> batches,
                               const StepSettings& settings, StepReduction* reduction = nullptr);
 

@@ -51,7 +51,9 @@ void compare_forms(SmallScheme& small) {
         small.scheme->draw_positions({.lengths = lengths, .training = true, .key = 3});
   }
   context.projections = {.query_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
-                         .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble)};
+                         .key_weight = at::randn({kInner, SmallScheme::kWidth}, at::kDouble),
+                         .query_bias = at::randn({kInner}, at::kDouble),
+                         .key_bias = at::randn({kInner}, at::kDouble)};
   std::vector<at::Tensor> leaves{query, key, value};
   for (const Parameter& parameter : small.parameters.all()) leaves.push_back(parameter.value);
   const auto gradients = [&](const at::Tensor& output) {
@@ -120,6 +122,16 @@ TEST_CASE("the options of deberta give the same in both forms") {
     position.of<DebertaSettings>().max_position = 8;
     position.of<DebertaSettings>().index = DebertaIndex::code;
     position.of<DebertaSettings>().norm = true;
+  });
+  with("the layer's own projections with biases", [](PositionSettings& position) {
+    position.of<DebertaSettings>().share_projections = true;
+    position.of<DebertaSettings>().bias = true;
+  });
+  with("projections with biases", [](PositionSettings& position) {
+    position.of<DebertaSettings>().bias = true;
+    position.of<DebertaSettings>().index = DebertaIndex::code;
+    position.of<DebertaSettings>().buckets = 4;
+    position.of<DebertaSettings>().max_position = 4;
   });
   with("content to position alone", [](PositionSettings& position) {
     position.of<DebertaSettings>().position_to_content = false;

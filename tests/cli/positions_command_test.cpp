@@ -1,5 +1,6 @@
 // `roformer positions`: what it prints and when it fails.
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "catch.h"
@@ -39,6 +40,13 @@ TEST_CASE("positions list and show explain every scheme and every key") {
       CHECK(!text.empty());
       CHECK(has(show.output, std::string(text)));
     }
+  }
+  const auto rows = nlohmann::json::parse(run_positions({"list", "--json"}).output);
+  REQUIRE(rows.size() == position_names().size());
+  for (const nlohmann::json& row : rows) {
+    const PositionFacts& facts = *find_position_facts(row["scheme"].get<std::string>());
+    CHECK((facts.held_against.empty() ? row["held_against"].is_null()
+                                      : row["held_against"] == facts.held_against));
   }
   const Outcome unknown = run_positions({"show", "ropes"});
   CHECK(unknown.code == 2);

@@ -48,6 +48,36 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(has(message({{"position.factor", "4"}}), "no scaling is set that uses it"));
 }
 
+TEST_CASE("a decline needs wsd, one length, and room in the training") {
+  CHECK(message({{"training.decay", "100"}}) ==
+        "--training.decay: got 100, but the schedule linear has no decline of that length (hint: "
+        "training.schedule: wsd)");
+  CHECK(has(message({{"training.decay_ratio", "0.2"}}), "the schedule linear has no decline"));
+  const auto wsd = [](std::vector<Override> flags) {
+    flags.push_back({"training.schedule", "wsd"});
+    return message(flags);
+  };
+  CHECK(wsd({{"training.decay", "100"}}) == "no error");
+  CHECK(wsd({{"training.decay_ratio", "0"}}) == "no error");
+  CHECK(wsd({{"training.decay", "100"}, {"training.decay_ratio", "0.2"}}) ==
+        "--training.decay_ratio: got 0.2 beside training.decay 100 (hint: set one of the two)");
+  CHECK(wsd({{"training.decay", "600"}, {"training.warmup", "500"}}) ==
+        "--training.decay: a warm-up of 0.5 and a decline of 0.6 of the training (1000) are longer "
+        "than it together (hint: --training.decay 0 --training.decay_ratio 0.1 is a tenth of any "
+        "training)");
+  CHECK(wsd({{"training.decay", "600"}, {"training.warmup", "400"}}) == "no error");
+  CHECK(has(wsd({{"training.decay", "2k"}}), "a decline of 2 of the training (1000)"));
+  CHECK(has(wsd({{"training.decay", "5min"}}), "5min cannot be compared with training.steps 1000"));
+  CHECK(has(wsd({{"task", "probe"}, {"training.decay", "1e"}}), "have no epochs"));
+}
+
+TEST_CASE("settings of muon are refused where adamw trains all parameters") {
+  CHECK(message({{"training.muon.momentum", "0.9"}}) ==
+        "--training.muon.momentum: got 0.9, but training.optimizer is adamw (hint: "
+        "training.optimizer: muon)");
+  CHECK(message({{"training.muon.momentum", "0.9"}, {"training.optimizer", "muon"}}) == "no error");
+}
+
 TEST_CASE("blocks that cannot stand together are refused") {
   const std::string no_bias = "model.bias";
   CHECK(message({{"model.heads", "4"}, {"model.key_value_heads", "3"}}) ==

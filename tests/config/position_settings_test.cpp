@@ -5,9 +5,11 @@
 #include "config/load.h"
 #include "config/position_facts.h"
 #include "config/schemes/alibi.h"
+#include "config/schemes/deberta.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rerope.h"
 #include "config/schemes/rope.h"
+#include "config/schemes/t5.h"
 #include "config/schemes/tupe.h"
 #include "config/schemes/xpos.h"
 #include "config_helpers.h"
@@ -56,6 +58,9 @@ TEST_CASE("a scheme says how far its trained places reach, and whose weights it 
   CHECK(reach("tupe") == 512);
   CHECK(reach("shaw") == 17);
   CHECK(reach("deberta") == 512);
+  position.of<DebertaSettings>() = {
+      .index = DebertaIndex::code, .buckets = 256, .max_position = 512};
+  CHECK(reach("deberta") == 513);  // keys 512 tokens away have a row in the released code
   CHECK(reach("music_transformer") == 512);
   for (const char* scheme : {"rope", "alibi", "sinusoidal", "none", "nezha", "no such scheme"}) {
     CAPTURE(scheme);

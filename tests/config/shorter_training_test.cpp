@@ -41,6 +41,18 @@ TEST_CASE("a flag that makes a training shorter than its file's warm-up shortens
   CHECK(to_string(shorter(steps, "1e").training.warmup) == "400");
 }
 
+TEST_CASE("the decline of wsd is shortened with a training, too") {
+  ConfigFolder folder;
+  const auto file =
+      folder.write("a.yaml", "training: {schedule: wsd, steps: 5000, warmup: 400, decay: 500}\n");
+  Settings settings;
+  const std::string notice = said([&] { settings = shorter(file, "200"); });
+  CHECK(to_string(settings.training.decay) == "20");
+  CHECK(has(notice, "; training.decay is 20, a tenth of --training.steps 200: 500 ("));
+  CHECK(to_string(shorter(file, "1000").training.decay) == "500");
+  CHECK(to_string(smoke(file).training.decay) == "1");
+}
+
 TEST_CASE("a warm-up that a flag or the file itself makes too long is refused as before") {
   ConfigFolder folder;
   const auto file = folder.write("a.yaml", "training: {steps: 5000, warmup: 400}\n");

@@ -13,7 +13,7 @@ namespace {
 struct Folder {
   TemporaryFolder folder;
   void add(const char* name, std::string_view text) { write_text(folder.path / name, text); }
-  GlueExamples read(GlueTask task, GlueSplit split) { return read_glue(folder.path, task, split); }
+  LabelledTexts read(GlueTask task, GlueSplit split) { return read_glue(folder.path, task, split); }
   // The message without the folder.
   std::string complaint(GlueTask task, GlueSplit split = GlueSplit::train) {
     try {
@@ -34,13 +34,13 @@ TEST_CASE("CoLA has no header but in its test file") {
   Folder folder;
   folder.add("CoLA/train.tsv", "gj04\t1\t\tOne \"two.\ngj04\t0\t*\tTwo one.");
   folder.add("CoLA/test.tsv", "index\tsentence\n0\tThree.\n1\tFour.\n");
-  const GlueExamples train = folder.read(GlueTask::cola, GlueSplit::train);
+  const LabelledTexts train = folder.read(GlueTask::cola, GlueSplit::train);
   REQUIRE(train.examples.size() == 2);
   CHECK(train.labelled);
   CHECK(train.examples[0].first == "One \"two.");
   CHECK(train.examples[0].label == 1);
   CHECK(train.examples[1].label == 0);
-  const GlueExamples test = folder.read(GlueTask::cola, GlueSplit::test);
+  const LabelledTexts test = folder.read(GlueTask::cola, GlueSplit::test);
   CHECK_FALSE(test.labelled);
   CHECK(test.examples[1].index == 1);
   CHECK(test.examples[1].first == "Four.");
@@ -52,7 +52,7 @@ TEST_CASE("MRPC has a byte-order mark and quotation marks that mean nothing") {
   folder.add("MRPC/dev.tsv",
              "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
              "1\t2\t3\tHe said \" no\t\" Yes , she said .\r\n");
-  const GlueExamples read = folder.read(GlueTask::mrpc, GlueSplit::validation);
+  const LabelledTexts read = folder.read(GlueTask::mrpc, GlueSplit::validation);
   REQUIRE(read.examples.size() == 1);
   CHECK(read.examples[0].first == "He said \" no");
   CHECK(read.examples[0].second == "\" Yes , she said .");
@@ -70,7 +70,7 @@ TEST_CASE("Columns are found by name") {
   folder.add("QNLI/train.tsv", "index\tquestion\tsentence\tlabel\n0\tQ\tS\tnot_entailment\n");
   folder.add("WNLI/train.tsv", "index\tsentence1\tsentence2\tlabel\n0\tQ\tS\t1\n");
   folder.add("SST-2/train.tsv", "sentence\tlabel\nfine \t1\n");
-  const GlueExample mnli = folder.read(GlueTask::mnli, GlueSplit::train).examples[0];
+  const LabelledText mnli = folder.read(GlueTask::mnli, GlueSplit::train).examples[0];
   CHECK(mnli.index == 5);
   CHECK(mnli.second == "B");
   CHECK(mnli.label == 2);
@@ -89,7 +89,7 @@ TEST_CASE("tables may be UTF-16 with a mark, and empty lines end them") {
   std::string utf16 = "\xff\xfe";
   for (const char c : std::string("sentence\tlabel\r\nfine\t1\r\n\r\n\r\n")) utf16 += {c, '\0'};
   folder.add("SST-2/train.tsv", utf16);
-  const GlueExamples train = folder.read(GlueTask::sst2, GlueSplit::train);
+  const LabelledTexts train = folder.read(GlueTask::sst2, GlueSplit::train);
   REQUIRE(train.examples.size() == 1);
   CHECK(train.examples[0].first == "fine");
   folder.add("SST-2/train.tsv", "sentence\tlabel\nfine\t1\n\n\npoor\t0\n");
@@ -99,7 +99,7 @@ TEST_CASE("tables may be UTF-16 with a mark, and empty lines end them") {
 TEST_CASE("a test file whose labels are secret, all of them -1, has none") {
   Folder folder;
   folder.add("SST-2/test.tsv", "sentence\tlabel\nfine\t-1\npoor\t-1\n");
-  const GlueExamples test = folder.read(GlueTask::sst2, GlueSplit::test);
+  const LabelledTexts test = folder.read(GlueTask::sst2, GlueSplit::test);
   CHECK(test.examples.size() == 2);
   CHECK_FALSE(test.labelled);
   folder.add("SST-2/dev.tsv", "sentence\tlabel\nfine\t-1\n");
@@ -129,11 +129,36 @@ TEST_CASE("Wrong rows are refused with their line, broken rows of QQP left out")
   folder.add("QQP/train.tsv",
              "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
              "0\t1\t2\tA\tB\t1\n1\t3\t4\tbroken\nline\t0\n2\t5\t6\tC\t\t0\n");
-  const GlueExamples qqp = folder.read(GlueTask::qqp, GlueSplit::train);
+  const LabelledTexts qqp = folder.read(GlueTask::qqp, GlueSplit::train);
   CHECK(qqp.examples.size() == 2);
   CHECK(qqp.broken_rows == 2);
   CHECK(qqp.empty_sentences == 1);
   folder.add("QQP/test.tsv", "id\tquestion1\tquestion2\n0\tA\tB\n1\tbroken\nline\tD\n");
   CHECK(folder.complaint(GlueTask::qqp, GlueSplit::test) ==
         "QQP/test.tsv:3: has 2 columns, wanted 3");
+}
+
+TEST_CASE("files of Hugging Face's hub are read by their names and numbers of classes") {
+  Folder folder;
+  folder.add("MRPC/train.jsonl",
+             "{\"sentence1\": \"a\", \"sentence2\": \"b\", \"label\": 1, \"idx\": 7}\n"
+             "{\"sentence1\": \"c\", \"sentence2\": \"d\", \"label\": 0, \"idx\": 9}\n");
+  const LabelledTexts mrpc = folder.read(GlueTask::mrpc, GlueSplit::train);
+  REQUIRE(mrpc.examples.size() == 2);
+  CHECK(mrpc.examples[0].label == 1);
+  CHECK(mrpc.examples[1].index == 9);
+  CHECK(mrpc.examples[1].second == "d");
+  folder.add("MNLI/validation_matched.csv",
+             "premise,hypothesis,label,idx\n\"a, b\",c,2,0\nd,e,0,1\n");
+  const LabelledTexts mnli = folder.read(GlueTask::mnli, GlueSplit::validation);
+  CHECK(mnli.examples[0].first == "a, b");
+  CHECK(glue_task_facts(GlueTask::mnli).labels[2] == "contradiction");
+  CHECK(mnli.examples[0].label == 2);
+  CHECK(mnli.examples[1].label == 0);
+  folder.add("RTE/test.jsonl",
+             "{\"sentence1\": \"a\", \"sentence2\": \"b\", \"label\": -1, \"idx\": 0}\n");
+  CHECK_FALSE(folder.read(GlueTask::rte, GlueSplit::test).labelled);
+  folder.add("QNLI/train.csv", "question,sentence,label\na,b,maybe\n");
+  CHECK(folder.complaint(GlueTask::qnli) ==
+        "QNLI/train.csv:2: got label 'maybe', wanted entailment, not_entailment");
 }

@@ -18,7 +18,7 @@ json parsed(std::string_view line) {
   return *JsonLineParser({.file = "f"}).parse(line, 1);
 }
 
-std::string complaint(std::string_view line) {
+std::string line_complaint(std::string_view line) {
   return message_of([&] { parsed(line); });
 }
 
@@ -66,18 +66,18 @@ TEST_CASE("malformed text becomes U+FFFD and is counted in the text that has it"
 }
 
 TEST_CASE("what is no object is refused with the reason and the place") {
-  CHECK(complaint("nonsense").starts_with("f:1: is not JSON from column 2 on"));
-  CHECK(has(complaint(R"({"a": 1)"), "is not JSON from column 8 on"));
+  CHECK(line_complaint("nonsense").starts_with("f:1: is not JSON from column 2 on"));
+  CHECK(has(line_complaint(R"({"a": 1)"), "is not JSON from column 8 on"));
   // Columns are those of the line, not of what was made of it.
-  CHECK(has(complaint(R"({"a": NaN, "b": Infinity, c: 1})"), "is not JSON from column 27 on"));
-  CHECK(has(complaint("{\"a\": \"\xff\", c: 1}"), "is not JSON from column 12 on"));
-  CHECK(has(complaint("[1, 2]"), "f:1: is a list of 2, wanted an object"));
-  CHECK(has(complaint("7"), "is 7, wanted an object"));
-  CHECK(has(complaint("{\"a\": nAn}"), "is not JSON"));
-  CHECK(has(complaint(R"({"a": {"b": 1, "c": 2, "b": 3}})"), "f:1: names \"b\" twice"));
-  CHECK(has(complaint(R"({"a": NaN, "a": 3})"), "names \"a\" twice"));
-  CHECK(has(complaint(std::string(101, '[') + std::string(101, ']')), "deeper than 100"));
-  CHECK(has(complaint(std::string(1'000'000, '[')), "deeper than 100"));
+  CHECK(has(line_complaint(R"({"a": NaN, "b": Infinity, c: 1})"), "is not JSON from column 27 on"));
+  CHECK(has(line_complaint("{\"a\": \"\xff\", c: 1}"), "is not JSON from column 12 on"));
+  CHECK(has(line_complaint("[1, 2]"), "f:1: is a list of 2, wanted an object"));
+  CHECK(has(line_complaint("7"), "is 7, wanted an object"));
+  CHECK(has(line_complaint("{\"a\": nAn}"), "is not JSON"));
+  CHECK(has(line_complaint(R"({"a": {"b": 1, "c": 2, "b": 3}})"), "f:1: names \"b\" twice"));
+  CHECK(has(line_complaint(R"({"a": NaN, "a": 3})"), "names \"a\" twice"));
+  CHECK(has(line_complaint(std::string(101, '[') + std::string(101, ']')), "deeper than 100"));
+  CHECK(has(line_complaint(std::string(1'000'000, '[')), "deeper than 100"));
   CHECK(parsed(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})").size() == 2);
 }
 

@@ -9,8 +9,8 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "experiments/declaration/study_metrics.h"
-#include "tasks/classification/glue_figures.h"
-#include "tasks/classification/glue_task.h"
+#include "tasks/classification/classification_figures.h"
+#include "tasks/classification/classification_task.h"
 
 using namespace roformer;
 
@@ -39,10 +39,11 @@ TEST_CASE("the figures of a GLUE run are those that its task computes") {
     const auto has = [&](const std::string& name) {
       return std::find(known.begin(), known.end(), name) != known.end();
     };
-    const std::vector<GlueExample> examples{{.label = 0, .score = 1}, {.label = 1, .score = 2}};
+    const std::vector<LabelledText> examples{{.label = 0, .score = 1}, {.label = 1, .score = 2}};
     std::size_t metrics = 0;
     for (const auto& [figure, value] :
-         glue_figures(task, at::zeros({2, glue_shape({.task = task}).outputs}), examples).values) {
+         classification_figures(glue_targets(task),
+                                at::zeros({2, glue_targets(task).outputs()}), examples).values) {
       const std::string name = figure == "loss" ? "validation_loss" : figure;
       CAPTURE(name);
       CHECK(has(name));

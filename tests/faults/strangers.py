@@ -73,8 +73,8 @@ def cases(world):
                                        "--training.steps", "20"], each("state.json", deep_object)
     for outside in ("../../../../text.txt", "/etc/passwd", "..", "."):
         yield f"manifest.json names {outside}", run, manifest(outside)
-        yield f"tokenizer.json names {outside}", info, one(
-            "tokenizer/tokenizer.json",
+        yield f"roformer.json names {outside}", info, one(
+            "tokenizer/roformer.json",
             lambda p, outside=outside: edit_json(p, lambda d: d.__setitem__("file", outside)))
 
         def index(here, outside=outside):
@@ -83,7 +83,7 @@ def cases(world):
             (here / "export/model.safetensors.index.json").write_text(
                 json.dumps({"weight_map": {"a": outside}}))
         yield f"index names {outside}", bring, index
-    for name, command in (("tokenizer/tokenizer.json", info), ("tokenizer/characters.json", info),
+    for name, command in (("tokenizer/roformer.json", info), ("tokenizer/characters.json", info),
                           ("data/dataset.json", data), ("export/config.json", bring)):
         yield f"{name}: deep", command, one(name, deep)
         yield f"{name}: deep objects", command, one(name, deep_object)

@@ -232,7 +232,7 @@ inline void read_glue_table(std::string_view input) {
   const auto task = static_cast<GlueTask>(static_cast<unsigned char>(input[0]) % 9);
   const GlueTaskFacts& facts = glue_task_facts(task);
   folder.write("train.tsv", input.substr(1));
-  for (const GlueExample& example : read_glue(folder.path(), task, GlueSplit::train).examples) {
+  for (const LabelledText& example : read_glue(folder.path(), task, GlueSplit::train).examples) {
     ROFORMER_ASSERT(
         facts.is_regression() ||
         (example.label >= -1 && example.label < static_cast<std::int64_t>(facts.labels.size())));

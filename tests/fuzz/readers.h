@@ -13,6 +13,7 @@
 #include "config/attention_settings.h"
 #include "config/position_facts.h"
 #include "config/schemes/rope.h"
+#include "fuzz/pickle_readers.h"
 #include "fuzz/reader.h"
 #include "interop/family.h"
 #include "tensor/safetensors_header.h"
@@ -53,7 +54,8 @@ inline void read_index(std::string_view input) {
 // An encoder can be built from the numbers.
 inline void check_encoder(const Settings& settings) {
   const ModelSettings& model = settings.model;
-  ROFORMER_ASSERT(model.layers > 0 && model.heads > 0 && model.width % model.heads == 0);
+  ROFORMER_ASSERT(model.layers > 0 && model.heads > 0);
+  ROFORMER_ASSERT(model.head_width > 0 || model.width % model.heads == 0);
   ROFORMER_ASSERT(model.vocabulary > 0 && model.feed_forward > 0 && model.embedding_width >= 0);
   ROFORMER_ASSERT(model.norm_epsilon > 0 && model.dropout >= 0 && model.dropout < 1);
   ROFORMER_ASSERT(settings.data.length > 0);
@@ -100,6 +102,8 @@ inline constexpr Reader kReaders[] = {{"header", read_header},
                                       {"index", read_index},
                                       {"config", read_config},
                                       {"causal", read_config},
-                                      {"tokenizer", read_tokenizer}};
+                                      {"tokenizer", read_tokenizer},
+                                      {"zip", read_zip},
+                                      {"pickle", read_pickle}};
 
 }  // namespace roformer::fuzz

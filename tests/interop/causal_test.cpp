@@ -1,6 +1,5 @@
-// Llama, Qwen 2, Qwen 3 and GPT-NeoX read from Hugging Face folders compute what transformers
-// computes from them (expected.safetensors, by make_causal_fixtures.py), and written again they are
-// the same folders.
+// Causal models read from Hugging Face folders compute what transformers computes from them
+// (expected.safetensors, by make_causal_fixtures.py), and written again they are the same folders.
 #include <algorithm>
 #include <fstream>
 #include <functional>
@@ -9,11 +8,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "catch.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "config/schemes/alibi.h"
 #include "config/schemes/rope.h"
 #include "interop/causal_tokenizer.h"
 #include "interop/export.h"
+#include "interop/expressible.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
+#include "position/scheme_parts.h"
 #include "temporary_folder.h"
 #include "text/plain_tokenizers.h"
 #include "text/tokenizer.h"
@@ -25,6 +29,11 @@ using Catch::Contains;
 namespace {
 
 constexpr double kCausalTolerance = 1e-4;
+
+std::string any_causal_model() {
+  return GENERATE(as<std::string>{}, "llama", "llama_biases", "mistral", "qwen2", "qwen3",
+                  "qwen3_biases", "gpt_neox", "gpt2", "bloom", "mpt");
+}
 
 FolderConfig parse(const std::string& text, const std::string& file = "config.json") {
   return parse_folder_config({.text = text, .file = file});
@@ -44,8 +53,10 @@ struct CausalModel {
     parameters.zero_gradients();
   }
   at::Tensor states(const at::Tensor& ids) const {
-    return stack.forward(
-        {.ids = ids.flatten(), .layout = TokenLayout::uniform(ids.size(0), ids.size(1))});
+    return states(ids.flatten(), TokenLayout::uniform(ids.size(0), ids.size(1)));
+  }
+  at::Tensor states(const at::Tensor& ids, const TokenLayout& layout) const {
+    return stack.forward({.ids = ids, .layout = layout});
   }
   at::Tensor logits(const at::Tensor& ids) const {
     return head.logits(states(ids)).unflatten(0, {ids.size(0), ids.size(1)});
@@ -73,7 +84,7 @@ void check_causal_refused(const std::string& model, const std::string& key,
 }  // namespace
 
 TEST_CASE("causal language models give transformers' logits, loss and gradients") {
-  const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
+  const std::string name = any_causal_model();
   CAPTURE(name);
   const PretrainedModel read = read_hugging_face_folder(model_folder(name));
   REQUIRE(read.family->kind == FamilyKind::causal);
@@ -100,6 +111,33 @@ TEST_CASE("causal language models give transformers' logits, loss and gradients"
           REQUIRE(wanted.defined());
           CHECK(largest_difference(ours, wanted) < kCausalTolerance);
         });
+  }
+}
+
+TEST_CASE("causal models give transformers' logits for padded texts and for long ones") {
+  const std::string name = any_causal_model();
+  CAPTURE(name);
+  const PretrainedModel read = read_hugging_face_folder(model_folder(name));
+  const Expected expected(name);
+  const CausalModel model(read.settings, read.tensors);
+  const TokenLayout layout = expected.layout();
+  const at::Tensor ids = expected["ids"];
+  REQUIRE(layout.blocks.size() == 2);
+  const at::Tensor texts = at::cat({ids[0], ids[1].narrow(0, 0, layout.blocks[1].length)});
+  const at::Tensor logits = model.head.logits(model.states(texts, layout));
+  CHECK(largest_difference(logits, expected["padded.logits"]) < kCausalTolerance);
+  CHECK(largest_difference(model.logits(expected["long.ids"]), expected["long.logits"]) <
+        kCausalTolerance);
+}
+
+TEST_CASE("alibi has the slopes of BLOOM and MPT for any number of heads") {
+  const std::string name = GENERATE("bloom", "mpt");
+  CAPTURE(name);
+  const Expected expected(name);
+  for (std::int64_t heads = 1; heads <= 24; ++heads) {
+    CAPTURE(heads);
+    const at::Tensor ours = at::tensor(alibi_slopes(heads), at::kDouble);
+    CHECK(largest_difference(ours, expected["slopes." + std::to_string(heads)]) < 1e-7);
   }
 }
 
@@ -130,7 +168,7 @@ TEST_CASE("every scaling of the rotation gives transformers' logits") {
 }
 
 TEST_CASE("a causal model is written as the folder that it was read from") {
-  const std::string name = GENERATE("llama", "qwen2", "qwen3", "gpt_neox");
+  const std::string name = any_causal_model();
   CAPTURE(name);
   const PretrainedModel read = read_hugging_face_folder(model_folder(name));
   const TemporaryFolder folder;
@@ -143,6 +181,7 @@ TEST_CASE("a causal model is written as the folder that it was read from") {
       nlohmann::json::parse(read_file(model_folder(name) / "config.json"));
   CHECK(summary.architecture == original["architectures"][0]);
   CHECK(config["model_type"] == original["model_type"]);
+  CHECK(diff(read.settings, read_hugging_face_settings(out)).empty());
   for (const std::string& tensor : theirs.names()) {
     CAPTURE(tensor);
     REQUIRE(ours.contains(tensor));
@@ -206,11 +245,76 @@ TEST_CASE("GPT-NeoX's older fields and buffers are read") {
   CHECK(largest_difference(model.logits(expected["ids"]), expected["logits"]) < kCausalTolerance);
 }
 
+TEST_CASE("a window as long as the longest text is none") {
+  const CausalCopy copy("mistral");
+  const auto window = [&](const nlohmann::json& value) {
+    copy.set("sliding_window", value);
+    return copy.read().settings.attention.window;
+  };
+  CHECK(window(6) == 6);
+  CHECK(window(63) == 63);
+  CHECK(window(64) == 0);
+  CHECK(window(4096) == 0);
+  CHECK(window(nullptr) == 0);
+  // Without a window it is a Llama by another name.
+  Settings settings = copy.read().settings;
+  CHECK(exported_architecture(settings) == "MistralForCausalLM");
+  settings.model.family = "llama";
+  CHECK(exported_architecture(settings) == "LlamaForCausalLM");
+}
+
+TEST_CASE("older names of fields, tensors and masks of GPT-2 and BLOOM are read") {
+  const CausalCopy gpt2("gpt2");
+  gpt2.change([](auto& tensors) {
+    std::map<std::string, at::Tensor> bare;
+    for (const auto& [name, value] : tensors) bare[name.substr(sizeof("transformer.") - 1)] = value;
+    bare["h.0.attn.bias"] = at::ones({1, 1, 4, 4});
+    bare["h.0.attn.masked_bias"] = at::ones({1});
+    bare["lm_head.weight"] = bare["wte.weight"].clone();
+    tensors = bare;
+  });
+  CHECK(gpt2.read().tensors.size() ==
+        read_hugging_face_folder(model_folder("gpt2")).tensors.size());
+  gpt2.set("n_inner", nullptr);
+  gpt2.set("embd_pdrop", 0);
+  const FolderConfig config = parse(read_file(gpt2.folder.path / "config.json"));
+  CHECK(config.settings.model.feed_forward == 64);
+  CHECK(config.settings.model.dropout == 0.1);
+  CHECK_THAT(config.notes.front(), Contains("its dropout in training is 0 after the embedding"));
+  const FolderConfig bloom = parse(
+      R"({"model_type": "bloom", "vocab_size": 48, "n_embed": 24, "num_attention_heads": 6,
+          "n_layer": 3, "seq_length": 100, "hidden_dropout": 0.1})");
+  CHECK(bloom.settings.model.width == 24);
+  CHECK(bloom.settings.model.heads == 6);
+  CHECK(bloom.settings.model.layers == 3);
+  CHECK(bloom.settings.model.feed_forward == 96);
+  CHECK(bloom.settings.data.length == 100);
+  CHECK_THAT(bloom.notes.front(), Contains("no dropout after the embedding"));
+}
+
+TEST_CASE("schemes are held against families that exist") {
+  for (const PositionFacts& facts : position_facts()) {
+    std::string_view rest = facts.held_against;
+    while (!rest.empty()) {
+      const std::string_view entry = rest.substr(0, rest.find(", "));
+      rest.remove_prefix(std::min(entry.size() + 2, rest.size()));
+      // "BERT (relative_key)": a variant of the family. Some titles are names of classes:
+      // MarianMTModel.
+      const std::string_view title = entry.substr(0, entry.find(" ("));
+      CAPTURE(facts.name, std::string(entry));
+      CHECK(std::ranges::any_of(
+          all_families(), [&](const Family& family) { return family.title.starts_with(title); }));
+    }
+  }
+}
+
 TEST_CASE("a causal config.json of something else is refused") {
-  check_causal_refused("llama", "attention_bias", true, "\"attention_bias\" is true, wanted false");
-  check_causal_refused("llama", "mlp_bias", true, "no such biases");
+  check_causal_refused("mistral", "attention_bias", true,
+                       "\"attention_bias\" is true, wanted false");
+  check_causal_refused("qwen3", "mlp_bias", true, "models of its type have none");
+  check_causal_refused("mistral", "sliding_window", 0, "an integer from 1 to");
   check_causal_refused("llama", "hidden_act", "relu",
-                       "\"hidden_act\" is \"relu\", wanted silu or gelu");
+                       "\"hidden_act\" is \"relu\", wanted silu, gelu or gelu_pytorch_tanh");
   check_causal_refused("llama", "num_key_value_heads", 3,
                        "a divisor of \"num_attention_heads\", 4");
   check_causal_refused("llama", "num_attention_heads", 0, "an integer from 1 to 1024");
@@ -237,9 +341,35 @@ TEST_CASE("a causal config.json of something else is refused") {
                        "full_attention in every layer");
   check_causal_refused("gpt_neox", "attention_bias", false, "its other layers have biases");
   check_causal_refused("gpt_neox", "hidden_size", 18, "a divisor of \"hidden_size\", 18");
+  check_causal_refused("gpt2", "scale_attn_by_inverse_layer_idx", true,
+                       "\"scale_attn_by_inverse_layer_idx\" is true, wanted false");
+  check_causal_refused("gpt2", "scale_attn_weights", false, "\"scale_attn_weights\" is false");
+  check_causal_refused("gpt2", "add_cross_attention", true, "there is no encoder");
+  check_causal_refused("gpt2", "activation_function", "tanh", "wanted one of gelu");
+  check_causal_refused("gpt2", "n_embd", 18, "\"n_head\" is 4, wanted a divisor of \"n_embd\", 18");
+  check_causal_refused("gpt2", "architectures", {"GPT2ForSequenceClassification"},
+                       "wanted GPT2LMHeadModel, not \"GPT2ForSequenceClassification\"");
+  check_causal_refused("bloom", "apply_residual_connection_post_layernorm", true,
+                       "\"apply_residual_connection_post_layernorm\" is true");
+  check_causal_refused("bloom", "n_head", 7, "a divisor of \"hidden_size\", 24");
+  check_causal_refused("mpt", "no_bias", false, "\"no_bias\" is false");
+  check_causal_refused("mpt", "logit_scale", 0.5, "\"logit_scale\" is 0.5, wanted null");
+  check_causal_refused("mpt", "expansion_ratio", 2, "\"expansion_ratio\" is 2, wanted 4");
+  check_causal_refused("mpt", "norm_type", "rmsnorm", "wanted layernorm");
+  check_causal_refused("mpt", "attn_config", {{"clip_qkv", 6}},
+                       "\"attn_config.clip_qkv\" is 6, wanted null");
+  check_causal_refused("mpt", "attn_config", {{"alibi", false}}, "\"attn_config.alibi\" is false");
+  check_causal_refused("mpt", "attn_config", {{"alibi_bias_max", 16}}, "the slopes of the paper");
+  check_causal_refused("mpt", "attn_config", {{"qk_ln", true}}, "have no norm");
+  check_causal_refused("mpt", "attn_config", {{"prefix_lm", true}}, "sees the text before it");
+  check_causal_refused("mpt", "attn_config", {{"softmax_scale", 0.25}},
+                       "\"attn_config.softmax_scale\" is 0.25, wanted null");
+  check_causal_refused("mpt", "attn_config", {{"attn_type", "multiquery_attention"}},
+                       "wanted multihead_attention");
+  check_causal_refused("mpt", "attn_config", 3, "wanted an object");
   CHECK_THROWS_WITH(parse(R"({"model_type": "mamba"})"),
                     Contains("\"model_type\" is \"mamba\", wanted bert, roformer") &&
-                        Contains("llama, qwen2, qwen3 or gpt_neox"));
+                        Contains("llama, qwen2, qwen3, mistral, gpt_neox, gpt2, bloom or mpt"));
   CHECK_THROWS_WITH(parse("[]"), Contains("is not a JSON object"));
 }
 
@@ -293,13 +423,37 @@ TEST_CASE("what no family of causal models can express is refused in words") {
     }
     return std::string("no error");
   };
+  CHECK_THAT(refusal([](Settings& s) { s.position.scheme = "t5"; }),
+             Contains("positions are rope (learned in GPT-2, alibi in BLOOM and MPT), not t5"));
   CHECK_THAT(refusal([](Settings& s) { s.position.scheme = "alibi"; }),
-             Contains("positions are rope, not alibi"));
+             Contains("MPT's norms are LayerNorm") && Contains("MPT's activation is gelu"));
+  CHECK_THAT(refusal([](Settings& s) { s.position.scheme = "learned"; }),
+             Contains("GPT-2's feed-forward part has no gate"));
+  CHECK_THAT(refusal([](Settings& s) {
+               s.position.scheme = "alibi";
+               s.position.of<AlibiSettings>().trained = true;
+               s.model.embedding_norm = true;
+             }),
+             Contains("BLOOM's activation is gelu_tanh") && Contains("slopes are not trained") &&
+                 Contains("BLOOM's feed-forward part is four times as wide"));
   CHECK_THAT(refusal([](Settings& s) { s.model.head = LanguageHeadKind::bert; }),
              Contains("model.head linear"));
   CHECK_THAT(refusal([](Settings& s) { s.model.parallel_residual = true; }),
              Contains("follow one another"));
-  CHECK_THAT(refusal([](Settings& s) { s.attention.window = 4; }), Contains("attention.window 0"));
+  CHECK_THAT(refusal([](Settings& s) {
+               s.attention.window = 4;
+               s.model.query_key_norm = true;
+             }),
+             Contains("attention.window 0"));
+  CHECK_THAT(refusal([](Settings& s) {
+               s.attention.window = 4;
+               s.model.feed_forward_bias = true;
+             }),
+             Contains("only Llama's feed-forward part can have biases"));
+  CHECK_THAT(refusal([](Settings& s) { s.model.attention_output_bias = true; }),
+             Contains("only where queries, keys and values have one"));
+  CHECK_THAT(refusal([](Settings& s) { s.model.embedding_norm = true; }),
+             Contains("model.embedding_norm false"));
   CHECK_THAT(refusal([](Settings& s) { s.position.of<RopeSettings>().fraction = 0.5; }),
              Contains("whole heads"));
   CHECK_THAT(
@@ -307,7 +461,7 @@ TEST_CASE("what no family of causal models can express is refused in words") {
       Contains("scalings are linear"));
   CHECK_THAT(
       refusal([](Settings& s) { s.model.query_key_value_bias = s.model.query_key_norm = true; }),
-      Contains("in none both"));
+      Contains("where queries have a bias and a norm (Qwen 3), attention's output"));
   CHECK_THAT(refusal([](Settings& s) { s.model.norm_kind = NormKind::layer_norm; }),
              Contains("GPT-NeoX's layers have biases (model.bias true); GPT-NeoX has no gate"));
 }

@@ -60,7 +60,8 @@ inline std::vector<FolderWeight> weights_of(const PretrainedModel& model,
   return expand_weights(group, model.settings, {.vocabulary = rows});
 }
 
-// transformers' gradient of each tensor against the rows of ours that it is.
+// transformers' gradient of each tensor against the rows of ours that it is. A table of positions
+// may have rows for padding before ours.
 inline void compare_gradients(
     const Expected& expected, const ParameterStore& parameters, const PretrainedModel& model,
     const WeightGroup& group,
@@ -68,9 +69,14 @@ inline void compare_gradients(
                              const at::Tensor& wanted)>& compare) {
   for (const FolderWeight& weight : weights_of(model, group)) {
     at::Tensor gradient = parameters.find(weight.ours)->value.grad();
-    if (weight.shape.rows == Size::by_head) {
-      gradient = heads_together(gradient, model.settings.model.heads);
-    }
+    const std::string first =
+        "gradient." + model.family->stored_name(group, weight.parts[0].theirs);
+    const bool padded = weight.shape.rows == Size::padded_positions;
+    gradient = in_their_order(
+        gradient, {.rows = weight.shape.rows,
+                   .heads = model.settings.model.heads,
+                   .of_padding = padded ? expected[first].size(0) - gradient.size(0) : 0});
+    if (weight.shape.transposed) gradient = gradient.t();
     std::int64_t row = 0;
     for (const FolderWeight::Part& part : weight.parts) {
       const std::string theirs = "gradient." + model.family->stored_name(group, part.theirs);

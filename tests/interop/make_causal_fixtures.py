@@ -1,19 +1,27 @@
-"""Writes the folders models/llama, qwen2, qwen3 and gpt_neox with Hugging Face's transformers (pip
-install torch transformers safetensors; made with transformers 5.23.0, torch 2.11.0): small causal
-language models with random weights, and for each an expected.safetensors with ids and what
-transformers computes from them: logits, loss, the gradients of one step and the ids that greedy
-decoding adds to a prompt. models/llama has a config_NAME.json for each scaling of the rotation too,
-and the logits under it. Run it in this folder."""
+"""Writes the folders of the causal models in models/ (llama, llama_biases, mistral, qwen2, qwen3,
+qwen3_biases, gpt_neox, gpt2, bloom, mpt) with Hugging Face's transformers (pip install torch
+transformers safetensors; made with transformers 5.24.0, torch 2.11.0): small language models with
+random weights, and for each an expected.safetensors with ids and what transformers computes from
+them: logits, loss, the gradients of one step, the ids that greedy decoding adds to a prompt, the
+logits of two texts of different lengths, padded on the right, and of one long text. models/llama has
+a config_NAME.json for each scaling of the rotation too, and the logits under it. models/bloom and mpt
+have the slopes of 1 to 24 heads. Run it in this folder; names of models as arguments: only those."""
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from transformers import (GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM,
-                          Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+from transformers import (BloomConfig, BloomForCausalLM, GPT2Config, GPT2LMHeadModel, GPTNeoXConfig,
+                          GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig,
+                          MistralForCausalLM, MptConfig, MptForCausalLM, Qwen2Config,
+                          Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+from transformers.models.bloom.modeling_bloom import _get_alibi_slopes
+from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 
-ROWS, LENGTH, PROMPT, ADDED = 2, 24, 5, 16
+ROWS, LENGTH, PROMPT, ADDED, SHORTER, LONGEST = 2, 24, 5, 16, 9, 64
+MOST_HEADS = 24
 SHAPE = dict(vocab_size=48, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
              intermediate_size=24, max_position_embeddings=64, bos_token_id=None, eos_token_id=None)
 LONG = dict(rope_theta=10000.0, original_max_position_embeddings=16)
@@ -34,7 +42,8 @@ def randomize(model, seed):
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
         noise = 0.3 * torch.randn(parameter.shape, generator=generator)
-        parameter.data = noise + 1 if "norm" in name and name.endswith("weight") else noise
+        norm = "norm" in name or "ln_" in name
+        parameter.data = noise + 1 if norm and name.endswith("weight") else noise
     return model.eval()
 
 
@@ -54,6 +63,14 @@ def expectations(model, ids):
     prompt = ids[:1, :PROMPT]
     tensors["greedy"] = model.generate(prompt, max_new_tokens=ADDED, do_sample=False,
                                        pad_token_id=0)[:, PROMPT:]
+    with torch.no_grad():
+        mask = torch.ones_like(ids)
+        mask[1, SHORTER:] = 0
+        padded = model(input_ids=ids, attention_mask=mask).logits
+        tensors["lengths"] = mask.sum(1)
+        tensors["padded.logits"] = torch.cat([padded[0], padded[1, :SHORTER]])
+        tensors["long.ids"] = some_ids(2, 1, LONGEST)
+        tensors["long.logits"] = model(input_ids=tensors["long.ids"]).logits
     return {name: value.contiguous() for name, value in tensors.items()}
 
 
@@ -88,13 +105,20 @@ def llama_settings():
     return dict(SHAPE, num_key_value_heads=2, tie_word_embeddings=True, rms_norm_eps=1e-5)
 
 
+def slopes(name):
+    if name == "bloom":
+        return {f"slopes.{n}": _get_alibi_slopes(n, "cpu") for n in range(1, MOST_HEADS + 1)}
+    # A bias of minus one slope for the key before the last.
+    return {f"slopes.{n}": -build_mpt_alibi_tensor(n, 2)[:, 0, 0].contiguous()
+            for n in range(1, MOST_HEADS + 1)}
+
+
 def main():
     ids = some_ids(1)
-    llama = randomize(LlamaForCausalLM(LlamaConfig(**llama_settings())), 1)
-    path = write("llama", llama)
-    save_file({**expectations(llama, ids), **scaled_logits(path, llama, ids)},
-              path / "expected.safetensors")
+    wanted = sys.argv[1:]
+    words = dict(vocab_size=48, bos_token_id=None, eos_token_id=None)
     models = {
+        "llama": (LlamaForCausalLM(LlamaConfig(**llama_settings())), None),
         "qwen2": (Qwen2ForCausalLM(Qwen2Config(**SHAPE, num_key_value_heads=1)), "6KB"),
         "qwen3": (Qwen3ForCausalLM(Qwen3Config(**SHAPE, num_key_value_heads=2, head_dim=6,
                                                rope_parameters=dict(rope_theta=1000.0,
@@ -102,11 +126,33 @@ def main():
         "gpt_neox": (GPTNeoXForCausalLM(GPTNeoXConfig(
             **SHAPE, rope_parameters=dict(rope_theta=10000.0, rope_type="default",
                                           partial_rotary_factor=0.5))), None),
+        # A window shorter than the texts.
+        "mistral": (MistralForCausalLM(MistralConfig(**SHAPE, num_key_value_heads=2,
+                                                     sliding_window=6)), None),
+        "llama_biases": (LlamaForCausalLM(LlamaConfig(
+            **{**llama_settings(), "hidden_act": "gelu_pytorch_tanh"}, attention_bias=True,
+            mlp_bias=True)), None),
+        "qwen3_biases": (Qwen3ForCausalLM(Qwen3Config(**SHAPE, num_key_value_heads=2, head_dim=6,
+                                                      attention_bias=True)), None),
+        "gpt2": (GPT2LMHeadModel(GPT2Config(n_embd=16, n_layer=2, n_head=4, n_inner=24,
+                                            n_positions=64, **words)), None),
+        # Six heads: no power of two.
+        "bloom": (BloomForCausalLM(BloomConfig(hidden_size=24, n_layer=2, n_head=6, **words)),
+                  None),
+        "mpt": (MptForCausalLM(MptConfig(d_model=24, n_layers=2, n_heads=6, max_seq_len=64,
+                                         **words)), None),
     }
-    for seed, (name, (model, shard)) in enumerate(models.items(), start=2):
+    for seed, (name, (model, shard)) in enumerate(models.items(), start=1):
+        if wanted and name not in wanted:
+            continue
         randomize(model, seed)
         path = write(name, model, shard)
-        save_file(expectations(model, ids), path / "expected.safetensors")
+        expected = expectations(model, ids)
+        if name == "llama":
+            expected.update(scaled_logits(path, model, ids))
+        if name in ("bloom", "mpt"):
+            expected.update(slopes(name))
+        save_file(expected, path / "expected.safetensors")
 
 
 main()

@@ -3,13 +3,14 @@ safetensors; made with transformers 5.23.0, torch 2.11.0): small BERT and RoForm
 weights, and for each an expected.safetensors with inputs and what transformers computes from them:
 logits, loss and the gradients of one step. Run it in this folder."""
 import json
+import re
 import shutil
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 from transformers import (BertConfig, BertForMaskedLM, BertForPreTraining,
-                          BertForSequenceClassification, BertModel, RoFormerConfig,
+                          BertForSequenceClassification, BertModel, ElectraForPreTraining, RoFormerConfig,
                           RoFormerForMaskedLM, RoFormerForSequenceClassification)
 from transformers.models.roformer.modeling_roformer import RoFormerSinusoidalPositionalEmbedding
 
@@ -33,7 +34,7 @@ def randomize(model, seed):
         if "embed_positions" in name:
             continue
         noise = 0.3 * torch.randn(parameter.shape, generator=generator)
-        norm = "LayerNorm.weight" in name
+        norm = re.search("(LayerNorm|layer_norm).weight", name)
         parameter.data = noise + 1 if norm else noise
     return model.eval()
 
@@ -60,17 +61,21 @@ def flat(rows):
 
 def compute(model, with_gradients, classes=0):
     """What the model says of the inputs, in float32 whatever the folder stores."""
-    ids, kinds, labels = inputs(model.config.vocab_size, model.config.type_vocab_size)
+    types = getattr(model.config, "type_vocab_size", 0)
+    ids, kinds, labels = inputs(model.config.vocab_size, types)
     mask = padded(torch.ones_like(ids))
     result = dict(ids=ids, types=kinds, lengths=torch.tensor(LENGTHS), places=torch.tensor(PLACES))
-    arguments = dict(input_ids=padded(ids), token_type_ids=padded(kinds), attention_mask=mask)
+    arguments = dict(input_ids=padded(ids, model.config.pad_token_id), attention_mask=mask)
+    if types:
+        arguments["token_type_ids"] = padded(kinds)
     if classes:
         labels = torch.tensor([0.3, 1.9]) if classes == 1 else torch.tensor([1, classes - 1])
     else:
         everywhere = torch.full((len(ids),), -100)
         everywhere[PLACES] = labels
-    if isinstance(model, BertModel):
-        result["states"] = flat(model(**arguments).last_hidden_state)
+    if isinstance(model, (BertModel, ElectraForPreTraining)):
+        encoder = model if isinstance(model, BertModel) else model.electra
+        result["states"] = flat(encoder(**arguments).last_hidden_state)
         return {name: value.detach().contiguous() for name, value in result.items()}
     if isinstance(model, BertForPreTraining):
         logits = model(**arguments).prediction_logits

@@ -231,4 +231,5 @@ def main():
         write_searches(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

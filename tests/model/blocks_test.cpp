@@ -87,6 +87,13 @@ const std::vector<Blocks>& blocks() {
          like_llama(model);
          model.query_key_value_bias = true;
        }},
+      {"Llama with biases and a gelu_tanh gate",
+       [](ModelSettings& model) {
+         like_llama(model);
+         model.query_key_value_bias = model.attention_output_bias = true;
+         model.feed_forward_bias = true;
+         model.activation = ActivationKind::geglu_tanh;
+       }},
       {"Qwen 3",
        [](ModelSettings& model) {
          like_llama(model);

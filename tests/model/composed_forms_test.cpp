@@ -137,6 +137,11 @@ TEST_CASE("loops and the operations of a GPU make the same step in every kind of
         s.model.activation = ActivationKind::swiglu;
       },
       [](StackSettings& s) { s.model.activation = ActivationKind::geglu; },
+      [](StackSettings& s) { s.model.activation = ActivationKind::geglu_tanh; },
+      [](StackSettings& s) {
+        s.model.bias = false;
+        s.model.attention_output_bias = s.model.feed_forward_bias = true;
+      },
       [](StackSettings& s) { s.model.activation = ActivationKind::relu; },
       [](StackSettings& s) { s.model.activation = ActivationKind::swish; },
       [](StackSettings& s) { s.model.activation = ActivationKind::gelu_tanh; },

@@ -72,6 +72,9 @@ class PlainStack {
     } else if (model_.activation == ActivationKind::geglu) {
       const auto halves = inner.chunk(2, -1);
       active = at::gelu(halves[0]) * halves[1];
+    } else if (model_.activation == ActivationKind::geglu_tanh) {
+      const auto halves = inner.chunk(2, -1);
+      active = at::gelu(halves[0], "tanh") * halves[1];
     } else {
       active = at::gelu(inner);
     }

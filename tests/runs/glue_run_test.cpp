@@ -1,6 +1,6 @@
 // Fine-tuning as a whole: what it learns, where it starts, and that it goes on where it stopped.
 #include "config/schemes/learned.h"
-#include "tasks/classification/glue_task.h"
+#include "tasks/classification/classification_task.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
@@ -69,8 +69,8 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   CHECK(summary.consumed.steps == 60);
 
   const TrainedClassifier trained = open_run_of<Classifier>(tiny.run());
-  const GlueSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
-  const auto again = glue_figures(trained.settings.glue.task,
+  const EncodedSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
+  const auto again = classification_figures(targets_of(trained.settings),
                                   trained.model->predict(set.texts), set.source.examples);
   CHECK(again.values.at(metric) == Approx(result.figures.at(metric)));
   CHECK(again.values.at("loss") == Approx(result.figures.at("loss")).epsilon(1e-4));
@@ -117,8 +117,8 @@ TEST_CASE("unpadded batches give what each text alone gives") {
   const TinyGlue tiny("mrpc");
   const auto tokenizer = open_tokenizer(tiny.settings.tokenizer);
   const Classifier classifier(tiny.settings, tokenizer->vocabulary_size(),
-                              glue_shape(tiny.settings.glue), ComputePlan{});
-  const GlueSet set = load_glue_set(tiny.settings, *tokenizer, GlueSplit::validation);
+                              classifier_shape(tiny.settings), ComputePlan{});
+  const EncodedSet set = load_glue_set(tiny.settings, *tokenizer, GlueSplit::validation);
   std::vector<EncodedText> texts = set.texts;
   texts.push_back(encode_text(*tokenizer, "the cat", std::nullopt, 16));
   texts.push_back(encode_text(*tokenizer, "a a a a a a a", "dog dog dog dog dog", 16));
@@ -153,7 +153,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     CHECK(settings.position.of<LearnedSettings>().length == 40);
     CHECK(settings.training.batch == 4);
     const ModelSource source = open_model_source(from);
-    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+    Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                           ComputePlan{});
     const std::string line = start_from(source, settings, classifier.parameters());
     CHECK(has(line, "position learned"));
@@ -168,7 +168,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     const Settings settings = load({{"position", "rope"}});
     CHECK(settings.position.scheme == "rope");
     const ModelSource source = open_model_source(from);
-    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+    Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                           ComputePlan{});
     const std::string line = start_from(source, settings, classifier.parameters());
     CHECK(has(line, "position rope instead of learned"));
@@ -179,7 +179,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
     const auto weights = [&](const char* seed) {
       const Settings settings = load({{"seed", seed}});
       const ModelSource source = open_model_source(from);
-      Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+      Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                             ComputePlan{});
       start_from(source, settings, classifier.parameters());
       return classifier.parameters().find("classifier.weight")->value.detach().clone();
@@ -216,7 +216,7 @@ TEST_CASE("a classifier of another task gives its encoder, and its head only to 
   for (const std::string task : {"mrpc", "rte"}) {  // of two classes both
     CAPTURE(task);
     const Settings settings = tiny.with({{"glue.task", task}});
-    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+    Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                           ComputePlan{});
     const std::string line = start_from(source, settings, classifier.parameters());
     const bool same = task == "mrpc";
@@ -245,7 +245,7 @@ TEST_CASE("a folder's classes come into the task's order, whichever way it is ta
     std::vector<Override> keys = model_source_keys(from);
     keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", task}, {"data.length", "16"}});
     const Settings settings = default_settings(keys);
-    Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+    Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                           ComputePlan{});
     start_from(source, settings, classifier.parameters());
     return classifier.parameters().find("classifier.weight")->value.detach().clone();
@@ -265,7 +265,7 @@ TEST_CASE("a folder that names no classes gives its head, as an import does") {
   std::vector<Override> keys = model_source_keys(model_folder("roformer_classification"));
   keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", "stsb"}, {"data.length", "16"}});
   const Settings settings = default_settings(keys);
-  Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+  Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                         ComputePlan{});
   CHECK(has(start_from(source, settings, classifier.parameters()), "new: none"));
 }
@@ -284,7 +284,7 @@ TEST_CASE("frozen layers keep their weights, and patience ends a training early"
   CHECK(summary.validations.size() == 4);
   const TrainedClassifier trained = open_run_of<Classifier>(tiny.run(), {.checkpoint = "last"});
   const Classifier fresh(tiny.settings, trained.tokenizer->vocabulary_size(),
-                         glue_shape(tiny.settings.glue), ComputePlan{});
+                         classifier_shape(tiny.settings), ComputePlan{});
   const auto same = [&](const char* name) {
     Classifier& other = const_cast<Classifier&>(fresh);
     return at::equal(trained.model->parameters().find(name)->value,
@@ -297,18 +297,18 @@ TEST_CASE("frozen layers keep their weights, and patience ends a training early"
 }
 
 TEST_CASE("metrics that are not defined are 0 with their name, never NaN") {
-  std::vector<GlueExample> examples;
+  std::vector<LabelledText> examples;
   for (int i = 0; i < 4; ++i) examples.push_back({.label = i % 2, .score = static_cast<double>(i)});
   const at::Tensor one_class = at::tensor({2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0}).view({4, 2});
-  const GlueFigures mrpc = glue_figures(GlueTask::mrpc, one_class, examples);
+  const ClassificationFigures mrpc = classification_figures(glue_targets(GlueTask::mrpc), one_class, examples);
   CHECK(mrpc.values.at("f1") == 0);
   CHECK(mrpc.values.at("accuracy") == 0.5);
   CHECK(mrpc.values.at("collapsed") == 1);
   CHECK(mrpc.undefined == std::vector<std::string>{"f1"});
-  const GlueFigures cola = glue_figures(GlueTask::cola, one_class, examples);
+  const ClassificationFigures cola = classification_figures(glue_targets(GlueTask::cola), one_class, examples);
   CHECK(cola.undefined == std::vector<std::string>{"matthews"});
-  const GlueFigures constant =
-      glue_figures(GlueTask::stsb, at::tensor({1.0, 1.0, 1.0, 1.0}).view({4, 1}), examples);
+  const ClassificationFigures constant =
+      classification_figures(glue_targets(GlueTask::stsb), at::tensor({1.0, 1.0, 1.0, 1.0}).view({4, 1}), examples);
   CHECK(constant.values.at("spearman") == 0);
   CHECK(constant.values.at("collapsed") == 1);
   CHECK(constant.undefined == std::vector<std::string>{"pearson", "spearman"});

@@ -33,7 +33,7 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
   const ComputePlan plan;
   const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
   TrainingTask& task = *opened.task;
-  AdamW optimizer(task.parameters(), {});
+  Optimizer optimizer(task.parameters(), {});
   const auto step = [&] {
     std::vector<std::unique_ptr<TrainingBatch>> batches;
     batches.push_back(task.make_batch(0));
@@ -47,6 +47,20 @@ TEST_CASE("the memory of a step is estimated within a factor of two") {
   CAPTURE(meter.peak(), estimate.activations);
   CHECK(static_cast<double>(estimate.activations) > 0.5 * static_cast<double>(meter.peak()));
   CHECK(static_cast<double>(estimate.activations) < 2.0 * static_cast<double>(meter.peak()));
+}
+
+TEST_CASE("the estimate has one moment of Muon's matrices") {
+  const TinyRun run("rope", {{"training.optimizer", "muon"}});
+  const ComputePlan plan;
+  const OpenedTask opened = open_task({.settings = run.settings, .plan = plan});
+  const ParameterStore& parameters = opened.task->parameters();
+  const std::int64_t matrices = numbers_of_muon(run.settings.training, parameters);
+  CHECK(matrices == 2 * (4 * 32 * 32 + 2 * 32 * 64));  // layers, width 32, inner width 64
+  CHECK(numbers_of_muon({}, parameters) == 0);
+  const auto state = [&](std::int64_t of_muon) {
+    return estimate_memory(run.settings, parameters.count(), 128, plan, 1, of_muon).state;
+  };
+  CHECK(state(0) - state(matrices) == 4 * static_cast<std::uint64_t>(matrices));
 }
 
 TEST_CASE("a training that takes more than the free memory is refused") {

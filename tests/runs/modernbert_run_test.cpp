@@ -15,7 +15,7 @@
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"
 #include "runs/trained_model.h"
-#include "tasks/classification/glue_task.h"
+#include "tasks/classification/classification_task.h"
 #include "tensor/safetensors.h"
 
 using namespace roformer;
@@ -124,7 +124,7 @@ TEST_CASE("a ModernBERT is fine-tuned from its run or its folder, with its own h
   CHECK(settings.position.scheme == "layers");
 
   const ModelSource source = open_model_source(from);
-  Classifier begun(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+  Classifier begun(settings, source.settings.model.vocabulary, classifier_shape(settings),
                    ComputePlan{});
   const std::string line = start_from(source, settings, begun.parameters());
   // As transformers does, with what stands in front of the language head's decoder.
@@ -146,7 +146,7 @@ TEST_CASE("a ModernBERT is fine-tuned from its run or its folder, with its own h
              ExistingRun::refuse);
   const TrainedClassifier trained = open_run_of<Classifier>(run),
                           again = open_run_of<Classifier>(settings.runs / "again");
-  const GlueSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
+  const EncodedSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
   CHECK(at::equal(trained.model->predict(set.texts), again.model->predict(set.texts)));
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("a head of another width than the language head's is new") {
   const Settings settings =
       fine_tuning(tiny, from, {{"glue.head", "modernbert"}, {"data.length", "16"}});
   const ModelSource source = open_model_source(from);
-  Classifier classifier(settings, source.settings.model.vocabulary, glue_shape(settings.glue),
+  Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
                         ComputePlan{});
   const std::string line = start_from(source, settings, classifier.parameters());
   CHECK(has(line.substr(line.find("new: ")), "head.*"));

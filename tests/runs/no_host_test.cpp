@@ -126,7 +126,7 @@ const ComputePlan& plan_of(Precision precision) {
 void train(const Settings& settings, Precision precision) {
   const OpenedTask opened = open_task({.settings = settings, .plan = plan_of(precision)});
   TrainingTask& task = *opened.task;
-  AdamW optimizer(task.parameters(), {});
+  Optimizer optimizer(task.parameters(), optimizer_options(settings.training));
   WeightAverage average(task.parameters(), 0.9);
   const DeviceWatch watch;
   task.parameters().apply_constraints();
@@ -226,9 +226,11 @@ TEST_CASE("a step of every kind of layer touches no memory of the host") {
        {"model.bias", "false"},
        {"model.activation", "swiglu"}},
       {{"model.activation", "geglu"}, {"model.bias", "false"}},
+      {{"model.activation", "geglu_tanh"}, {"model.bias", "false"}},
       {{"model.activation", "relu"}, {"model.key_value_heads", "1"}},
       {{"model.embedding_width", "16"}, {"model.tie_output", "false"}},
       {{"model.head", "linear"}, {"model.activation", "swish"}},
+      {{"model.activation", "swiglu"}, {"training.optimizer", "muon"}},
       {{"attention.window", "8"}},
       {{"attention.log_n", "query"}}};
   for (std::size_t i = 0; i < models.size(); ++i) {

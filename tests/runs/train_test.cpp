@@ -19,9 +19,9 @@
 #include "runs/tiny_glue.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
+#include "said.h"
 #include "tasks/classifier.h"
 #include "tasks/untrained.h"
-#include "said.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -349,6 +349,63 @@ TEST_CASE("a continuation takes the stored settings and the flags") {
   // A run whose folder was renamed is the run of that name.
   fs::rename(filed.tiny.run(), filed.tiny.settings.runs / "renamed");
   CHECK(filed.resumed({{"run", "renamed"}}).run == "renamed");
+}
+
+TEST_CASE("a run takes another length before the decline of wsd, and not after it") {
+  const TinyRun tiny("rope", {{"training.schedule", "wsd"},
+                              {"training.steps", "10"},
+                              {"training.decay", "4"},
+                              {"training.save_every", "6"},
+                              {"training.keep_last", "2"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings other = tiny.settings;
+  other.training.steps.amount = 12;
+  CHECK(has(refusal(other, ExistingRun::resume),
+            "the run has reached step 10, where the decline of the stored training (10) has begun; "
+            "only a checkpoint before it serves another length"));
+  CHECK(refusal(tiny.settings, ExistingRun::resume).empty());
+  fs::remove_all(tiny.run() / "checkpoints" / "step-00000010");
+  other.training.steps.amount = 9;
+  CHECK(has(refusal(other, ExistingRun::resume), "the decline of the wanted training (9)"));
+  other.training.steps.amount = 12;
+  CHECK(train_run(other, ExistingRun::resume).consumed.steps == 12);
+}
+
+TEST_CASE("Muon goes on as if never stopped, with all that belongs to a training") {
+  const TinyRun tiny("transformer_xl", {{"training.optimizer", "muon"},
+                                        {"training.muon.learning_rate", "0.02"},
+                                        {"training.muon.scale", "original"},
+                                        {"training.schedule", "constant"},
+                                        {"training.accumulation", "2"},
+                                        {"training.layer_decay", "0.8"},
+                                        {"training.ema", "0.9"},
+                                        {"training.clip", "0.5"},
+                                        {"model.activation", "swiglu"},
+                                        {"model.freeze_layers", "1"},
+                                        {"training.steps", "6"}});
+  train_run(tiny.settings, ExistingRun::refuse);
+  Settings stopped = tiny.settings;
+  stopped.run = "stopped";
+  stopped.training.steps.amount = 3;
+  train_run(stopped, ExistingRun::refuse);
+  stopped.training.steps.amount = 6;
+  train_run(stopped, ExistingRun::resume);
+  const fs::path last = fs::path("checkpoints") / "step-00000006";
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "ema.safetensors"}) {
+    CHECK(read_file(tiny.run() / last / file) ==
+          read_file(stopped.runs / stopped.run / last / file));
+  }
+  // Only the second layer is trained.
+  const Safetensors moments(tiny.run() / last / "optimizer.safetensors");
+  std::vector<std::string> of_muon;
+  for (const std::string& name : moments.names()) {
+    if (name.starts_with("momentum.")) of_muon.push_back(name);
+  }
+  const std::string layer = "momentum.layers.1.";
+  CHECK(of_muon == std::vector<std::string>{layer + "attention.output.weight",
+                                            layer + "attention.query_key_value.weight",
+                                            layer + "feed_forward.inner.weight",
+                                            layer + "feed_forward.outer.weight"});
 }
 
 TEST_CASE("a file of another task resumes no run") {

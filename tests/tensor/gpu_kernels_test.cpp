@@ -115,7 +115,8 @@ TEST_CASE("GPU kernels of bias and activation equal the loops") {
 TEST_CASE("GPU kernels of gated activations equal the loops") {
   const at::ScalarType type = any_type();
   const std::int64_t columns = GENERATE(29, 132);
-  const auto kind = GENERATE(ActivationKind::swiglu, ActivationKind::geglu);
+  const auto kind =
+      GENERATE(ActivationKind::swiglu, ActivationKind::geglu, ActivationKind::geglu_tanh);
   at::manual_seed(2);
   compare_forms(type, {normal({37, 2 * columns}, type), normal({2 * columns}, wide(type))},
                 [&](const Tensors& in) { return Tensors{gated_activation(in[0], in[1], kind)}; });

@@ -121,6 +121,10 @@ TEST_CASE("a gated activation in one pass equals LibTorch's functions") {
             {x, bias}, [&] { return gated_activation(x, bias, ActivationKind::geglu); },
             [&] { return at::gelu(halves(x + bias)[0]) * halves(x + bias)[1]; }) < tolerance(type));
   CHECK(compare(
+            {x, bias}, [&] { return gated_activation(x, bias, ActivationKind::geglu_tanh); },
+            [&] { return at::gelu(halves(x + bias)[0], "tanh") * halves(x + bias)[1]; }) <
+        tolerance(type));
+  CHECK(compare(
             {x}, [&] { return gated_activation(x, {}, ActivationKind::swiglu); },
             [&] { return at::silu(halves(x)[0]) * halves(x)[1]; }) < tolerance(type));
   CHECK(compare(
@@ -129,7 +133,8 @@ TEST_CASE("a gated activation in one pass equals LibTorch's functions") {
 }
 
 TEST_CASE("a gated activation of bf16 numbers is theirs but for one rounding, backward too") {
-  const auto activation = GENERATE(ActivationKind::swiglu, ActivationKind::geglu);
+  const auto activation =
+      GENERATE(ActivationKind::swiglu, ActivationKind::geglu, ActivationKind::geglu_tanh);
   const at::Tensor x = random({37, 58}, at::kBFloat16), bias = random({58}, at::kFloat);
   const at::Tensor weight = at::randn({37, 29}).to(at::kBFloat16);
   const auto run = [&](at::ScalarType type) {

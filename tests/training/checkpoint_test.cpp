@@ -143,7 +143,7 @@ TEST_CASE(
   const fs::path checkpoint = find_checkpoint(path);
   const auto refused = [&](ToyOptions options, const std::string& message) {
     ToyTask task(std::move(options));
-    AdamW optimizer(task.parameters(), {});
+    Optimizer optimizer(task.parameters(), {});
     const at::Tensor before = task.parameters().flat_values().clone();
     CHECK_THROWS_WITH(load_checkpoint(checkpoint, {task.parameters(), optimizer.moments()}),
                       Catch::Contains(message));

@@ -30,7 +30,7 @@ def same(what, left, right):
 def tasks(world):
     """2 processes x 1 micro-batch = 1 process x 2, with the loss of all targets, clipping and a
     shared validation."""
-    for task in ("mlm", "causal_lm", "glue", "translation", "matching"):
+    for task in ("mlm", "causal_lm", "glue", "tagging", "translation", "matching"):
         config = world.config(task)
         one = world.train(config, f"{task}-one", 1, "--training.accumulation", "2")
         two = world.train(config, f"{task}-two", 2)

@@ -5,11 +5,9 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "catch.h"
-#include "tensor/dispatch.h"
-#include "tensor/gpu/emulation.h"
+#include "training/forms.h"
 
 namespace roformer {
 namespace {
@@ -17,24 +15,15 @@ namespace {
 // Ranges of different decay and depth, and sizes that are no multiple of anything.
 void add_parameters(ParameterStore& store) {
   store.add({.name = "embedding", .shape = {501, 83}, .initial = normal(1), .depth = 0});
-  store.add({.name = "weight", .shape = {70, 33}, .initial = normal(1), .depth = 1});
+  store.add({.name = "weight",
+             .shape = {70, 33},
+             .initial = normal(1),
+             .depth = 1,
+             .matrices = {30, 40}});
   store.add({.name = "bias", .shape = {33}, .initial = normal(1), .decay = false, .depth = 1});
   store.add({.name = "head", .shape = {7}, .initial = normal(1), .depth = 2});
   store.flatten();
 }
-
-// As long as it lives, the optimiser takes this form.
-class FormTaken {
- public:
-  explicit FormTaken(Form form) {
-    if (form == Form::composed) composed_.emplace();
-    if (form == Form::gpu_kernels) emulation_.emplace(emulate_kernel);
-  }
-
- private:
-  std::optional<ComposedForms> composed_;
-  std::optional<gpu::KernelEmulation> emulation_;
-};
 
 at::Tensor gradient_of(const ParameterStore& store, std::int64_t step) {
   const at::Tensor positions = at::arange(store.flat_values().numel(), at::kDouble);
@@ -50,12 +39,12 @@ TEST_CASE("AdamW is LibTorch's fused AdamW") {
   const FormTaken taken(form);
   ParameterStore store(5, type);
   add_parameters(store);
-  const AdamWOptions options{.beta1 = 0.8,
-                             .beta2 = 0.95,
-                             .epsilon = 1e-6,
-                             .weight_decay = 0.1,
-                             .layer_decay = layer_decay};
-  AdamW optimizer(store, options);
+  const OptimizerOptions options{.beta1 = 0.8,
+                                 .beta2 = 0.95,
+                                 .epsilon = 1e-6,
+                                 .weight_decay = 0.1,
+                                 .layer_decay = layer_decay};
+  Optimizer optimizer(store, options);
   const at::Tensor value = store.flat_values().clone();
   const at::Tensor first = at::zeros_like(value);
   const at::Tensor second = at::zeros_like(value);
@@ -95,7 +84,9 @@ TEST_CASE("a gradient or loss that is not finite changes nothing") {
   const FormTaken taken(form);
   ParameterStore store(5);
   add_parameters(store);
-  AdamW optimizer(store, {});
+  OptimizerOptions options;
+  if (GENERATE(false, true)) options.muon = MuonOptions();
+  Optimizer optimizer(store, options);
   const at::Tensor before = store.flat_values().clone();
   at::Tensor gradient = store.flat_gradients();
   const double bad =
@@ -107,6 +98,7 @@ TEST_CASE("a gradient or loss that is not finite changes nothing") {
       optimizer.step({.learning_rate = 1, .loss = at::scalar_tensor(in_loss ? bad : 1.0)});
   CHECK(outcome.skipped.item<bool>());
   CHECK(at::equal(store.flat_values(), before));
+  CHECK(optimizer.is_finite());
   CHECK(gradient.count_nonzero().item<std::int64_t>() == 0);
   CHECK(optimizer.updates() == 0);
 }

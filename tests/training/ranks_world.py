@@ -76,6 +76,11 @@ class World:
             (self.folder / f"{name}.de").write_text("\n".join(s[::-1] for s in sources) + "\n")
         self.run("data", "prepare", "train.en", "train.de", "--languages", "en,de", "--validation",
                  "validation.en", "validation.de", "--bytes", "--output", "pairs")
+        with open(self.folder / "tagged.conll", "w") as rows:
+            for _ in range(120):
+                sentence = [chooser.choice(words) for _ in range(chooser.randint(1, 9))]
+                rows.write("".join(f"{word}\t{'B-KEY' if word in ('query', 'key') else 'O'}\n"
+                                   for word in sentence) + "\n")
 
     def run(self, *words):
         done = subprocess.run([str(self.roformer), *map(str, words)], cwd=self.folder,
@@ -99,6 +104,9 @@ class World:
         elif task == "matching":
             values.update({"data.directory": "matching", "matching.head_dropout": 0,
                            "tokenizer.file": "vocab.txt"})
+        elif task == "tagging":
+            values.update({"data.train": "tagged.conll", "data.validation_fraction": 0.2,
+                           "tagging.head_dropout": 0, "tokenizer.file": "vocab.txt"})
         elif task == "translation":
             values.update({"data.directory": "pairs", "decoding.beam": 2, "data.length": 64})
         else:

@@ -21,7 +21,7 @@ inline void begin_run(const std::filesystem::path& path) {
 // Saves the toy's parameters as the checkpoint of a step with this validation loss.
 inline void save(const std::filesystem::path& run, std::int64_t step, std::optional<double> loss) {
   ToyTask task;
-  AdamW optimizer(task.parameters(), {});
+  Optimizer optimizer(task.parameters(), {});
   TrainingState state;
   state.consumed.steps = step;
   if (loss) {

@@ -22,12 +22,19 @@ struct TrainedSettings {
   GradientReduction order = GradientReduction::fast;
   bool in_parts = false;
   std::int64_t bucket = 50'000;  // several
+  bool muon = false;
 };
 
 // Three steps of the toy task; what the first process has at the end.
 Trained train_steps(Processes& processes, const TrainedSettings& settings) {
-  ToyTask task(kWide);
-  AdamW optimizer(task.parameters(), {}, settings.in_parts ? &processes : nullptr);
+  ToyOptions toy = kWide;
+  OptimizerOptions options;
+  if (settings.muon) {
+    toy.hidden = 24;  // two matrices, each in several parts
+    options.muon = MuonOptions();
+  }
+  ToyTask task(toy);
+  Optimizer optimizer(task.parameters(), options, settings.in_parts ? &processes : nullptr);
   const auto reduction = make_step_reduction(
       processes, task.parameters(),
       {.order = settings.order, .in_parts = settings.in_parts, .bucket = settings.bucket});
@@ -112,10 +119,18 @@ TEST_CASE("in the deterministic order any number of processes gives the same bit
   check_equal(one, by_ranks(4, {.order = deterministic, .in_parts = true}));
 }
 
+TEST_CASE("processes that share Muon's moments make whole matrices orthogonal") {
+  const auto deterministic = GradientReduction::deterministic;
+  const Trained one = by_ranks(1, {.order = deterministic, .muon = true});
+  check_equal(one, by_ranks(2, {.order = deterministic, .muon = true}));
+  check_equal(one, by_ranks(2, {.order = deterministic, .in_parts = true, .muon = true}));
+  check_equal(one, by_ranks(4, {.order = deterministic, .in_parts = true, .muon = true}));
+}
+
 // Three steps of two processes; before the second the second process gives one up.
 at::Tensor values_after(Processes& processes, const ReductionSettings& settings, bool gives_up) {
   ToyTask task(kWide);
-  AdamW optimizer(task.parameters(), {}, settings.in_parts ? &processes : nullptr);
+  Optimizer optimizer(task.parameters(), {}, settings.in_parts ? &processes : nullptr);
   const auto reduction = make_step_reduction(processes, task.parameters(), settings);
   const BatchNumbers numbers{.accumulation = 3, .rank = processes.rank(), .processes = 2};
   const auto take = [&](std::int64_t step, const std::function<bool()>& stop) {

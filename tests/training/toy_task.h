@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -18,7 +19,8 @@ namespace roformer {
 struct ToyOptions {
   std::int64_t rows = 4;  // of a micro-batch
   std::int64_t width = 8;
-  bool dropout = true;  // a factor that depends on the forward key
+  std::int64_t hidden = 0;  // above 0: the rows of a matrix inside a layer, before the linear one
+  bool dropout = true;      // a factor that depends on the forward key
   // Called before each batch with its number; may throw, kill, or raise a signal.
   std::function<void(std::int64_t)> before_batch = [](std::int64_t) {};
   // The factor of a batch's loss, for losses that are not finite.
@@ -33,8 +35,15 @@ class ToyTask : public TrainingTask {
   explicit ToyTask(ToyOptions options = {})
       : options_(std::move(options)),
         parameters_(7),
+        matrix_(options_.hidden == 0
+                    ? at::Tensor()
+                    : parameters_.add({.name = "layer.weight",
+                                       .shape = {options_.hidden, options_.width},
+                                       .initial = normal(1 / std::sqrt(options_.width)),
+                                       .depth = 1,
+                                       .matrices = {8, options_.hidden - 8}})),
         weight_(parameters_.add({.name = "linear.weight",
-                                 .shape = {1, options_.width},
+                                 .shape = {1, matrix_.defined() ? options_.hidden : options_.width},
                                  .initial = normal(0.1),
                                  .depth = 1})),
         bias_(parameters_.add({.name = "linear.bias",
@@ -60,6 +69,7 @@ class ToyTask : public TrainingTask {
     const auto& batch = static_cast<const Batch&>(given);
     at::Tensor inputs = batch.inputs;
     if (mode.training && options_.dropout) inputs = inputs * (0.5 + Random(mode.key).uniform());
+    if (matrix_.defined()) inputs = at::tanh(at::linear(inputs, matrix_));
     const at::Tensor error = at::linear(inputs, weight_, bias_).squeeze(1) - batch.targets;
     const double factor = options_.has_targets(batch.number) ? 1 : 0;
     return error.square().sum() * factor * options_.loss_factor(batch.number);
@@ -85,6 +95,7 @@ class ToyTask : public TrainingTask {
 
   ToyOptions options_;
   ParameterStore parameters_;
+  at::Tensor matrix_;
   at::Tensor weight_;
   at::Tensor bias_;
 

@@ -44,7 +44,8 @@ SchemeDefinition define_alibi() {
                     .formula = "S_ij -= m_h |i - j|, fixed slopes m_h",
                     .cost = "fused attention with a constant bias",
                     .longer = "yes",
-                    .paper = "Press 2022"},
+                    .paper = "Press 2022",
+                    .held_against = "BLOOM, MPT"},
           .options = alibi_options,
           .check = check_alibi,
           .fit = fit_alibi};

@@ -20,10 +20,14 @@ std::vector<Key> deberta_options(const SchemeSection& section) {
       ROFORMER_OPTION(DebertaSettings, position_to_content, {.help = "the term of key content"}),
       ROFORMER_OPTION(DebertaSettings, index,
                       {.help = "distance of the second term: as in the paper (eq. 4) or as in the "
-                               "released code, which has the other sign"}),
+                               "released code, which has the other sign and, with buckets, another "
+                               "row for keys at a distance of max_position or more"}),
       ROFORMER_OPTION(DebertaSettings, share_projections,
                       {.help = "positions use the layer's own query and key projections "
                                "(share_att_key of version 2)"}),
+      ROFORMER_OPTION(DebertaSettings, bias,
+                      {.help = "the projections of positions have biases, as in the released "
+                               "versions 2 and 3; with share_projections the layer's own"}),
       ROFORMER_OPTION(DebertaSettings, buckets,
                       {.unit = "buckets",
                        .range = between(0, kLongest),
@@ -59,6 +63,8 @@ void check_deberta(const SchemeCheck& check) {
 std::int64_t deberta_reach(const PositionSettings& position) {
   const auto& settings = position.of<DebertaSettings>();
   if (settings.buckets == 0) return settings.span;
+  // The released code has a row for keys at this distance and beyond.
+  if (settings.index == DebertaIndex::code) return settings.max_position + 1;
   // All distances beyond the first distance of the last bucket share that bucket.
   const auto middle = static_cast<double>(settings.buckets / 2);
   if (middle < 2) return settings.buckets;
@@ -75,7 +81,8 @@ SchemeDefinition define_deberta() {
                     .formula = "S_ij = (q_i.k_j + q_i.Kr[i-j] + k_j.Qr[j-i]) / sqrt(3D)",
                     .cost = "2 products with 2k rows, score matrix in memory",
                     .longer = "yes, distances are clipped",
-                    .paper = "He 2021"},
+                    .paper = "He 2021",
+                    .held_against = "DeBERTa-v2"},
           .options = deberta_options,
           .check = check_deberta,
           .trained_reach = deberta_reach};

@@ -16,6 +16,7 @@ struct DebertaSettings {
   bool position_to_content = true;
   DebertaIndex index = DebertaIndex::paper;
   bool share_projections = false;  // use the layer's own query and key projections
+  bool bias = false;               // the projections of positions have biases, as in version 2
   std::int64_t buckets = 0;        // log buckets of v2; 0: none
   std::int64_t max_position = 512;
   bool norm = false;  // LayerNorm of the table (v3)

@@ -33,7 +33,8 @@ SchemeDefinition define_nezha() {
                     .formula = "Shaw's form with fixed sines and cosines of the clipped distance",
                     .cost = "as shaw",
                     .longer = "yes, distances are clipped",
-                    .paper = "Wei 2019"},
+                    .paper = "Wei 2019",
+                    .held_against = "NEZHA"},
           .options = nezha_options,
           .check = check_nezha};
 }

@@ -16,6 +16,11 @@ std::vector<Key> none_options(const SchemeSection& section) {
                       {.unit = "tokens",
                        .range = between(1, kLongest),
                        .help = "attention_scale: queries grow at multiples of this (8192)"}),
+      ROFORMER_OPTION(
+          NoneSettings, scale,
+          {.help = "none: scores are not divided by the root of the head's width, as in "
+                   "T5's attention to the source (position.cross none); sqrt_d: as all "
+                   "other schemes here"}),
   };
 }
 

@@ -38,7 +38,8 @@ SchemeDefinition define_shaw() {
                 .formula = "S_ij += q_i.aK[r] / sqrt(D), o_i += sum_j P_ij aV[r], r = clip(j - i)",
                 .cost = "2 products with 2k+1 rows, score matrix in memory",
                 .longer = "yes, distances are clipped",
-                .paper = "Shaw 2018"},
+                .paper = "Shaw 2018",
+                .held_against = "BERT (relative_key)"},
       .options = shaw_options,
       .trained_reach = shaw_reach};
 }

@@ -42,7 +42,8 @@ SchemeDefinition define_sinusoidal() {
                     .formula = "e_i = x_i + p_i, p_i = sines and cosines of i theta_t",
                     .cost = "L*M additions, once",
                     .longer = "runs, degrades",
-                    .paper = "Vaswani 2017, 3.5"},
+                    .paper = "Vaswani 2017, 3.5",
+                    .held_against = "MarianMT"},
           .options = sinusoidal_options,
           .check = check_sinusoidal};
 }

@@ -42,7 +42,8 @@ SchemeDefinition define_t5() {
                     .formula = "S_ij += bias[bucket(j - i)], for each head",
                     .cost = "fused attention with a bias of H*L*L",
                     .longer = "yes, far distances share a bucket",
-                    .paper = "Raffel 2020"},
+                    .paper = "Raffel 2020",
+                    .held_against = "T5"},
           .options = t5_options,
           .check = check_t5,
           .trained_reach = t5_reach};

@@ -3,12 +3,9 @@
 
 #include <cstdint>
 
-#include "config/word_list.h"
+#include "config/schemes/score_scale.h"
 
 namespace roformer {
-
-enum class ScoreScale { none, sqrt_d };
-ROFORMER_WORDS(ScoreScale, "none", "sqrt_d");
 
 struct T5Settings {
   std::int64_t buckets = 32;

@@ -15,7 +15,8 @@ std::vector<Key> glue_keys() {
                             "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
                             "output); modernbert: that of its ModernBERT (dense, activation, norm, "
                             "dropout, output), whose first two begin as the masked language "
-                            "head's; linear: dropout, output",
+                            "head's; roberta: as bert, with dropout first; distilbert: as bert, "
+                            "with relu; linear: dropout, output",
                     .tasks = {TaskKind::glue}}),
       ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
                                        .range = below_one(),
@@ -70,7 +71,8 @@ std::vector<Key> classification_keys() {
       ROFORMER_KEY(classification.classes,
                    {.help = "names of the classes in the order of the outputs; empty: those in "
                             "data.train, in alphabetical or numerical order",
-                    .tasks = here}),
+                    .tasks = here,
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(
           classification.class_weights,
           {.help = "balanced: the loss of an example is weighted by the examples per class "
@@ -81,7 +83,10 @@ std::vector<Key> classification_keys() {
                             "(multi) or spearman (regression)",
                     .tasks = here,
                     .decides = Decides::figures}),
-      ROFORMER_KEY(classification.head, {.help = "as glue.head", .tasks = here}),
+      ROFORMER_KEY(classification.head,
+                   {.help = "as glue.head; auto: the head that transformers has for the model's "
+                            "scheme and family, so that the classifier can be exported",
+                    .tasks = here}),
       ROFORMER_KEY(classification.head_dropout, {.unit = "probability",
                                                  .range = below_one(),
                                                  .help = "dropout inside the head",

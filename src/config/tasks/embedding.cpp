@@ -1,5 +1,6 @@
 // The facts and keys of the task embedding: vectors of texts, near each other for texts that mean
 // the same.
+#include "config/embedding_scores.h"
 #include "config/schema_row.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -15,14 +16,21 @@ std::vector<Key> embedding_keys() {
                             "does not, by name or number; empty: sentence1 and sentence2, or "
                             "anchor, positive and negative",
                     .tasks = here}),
-      ROFORMER_KEY(embedding.score, {.help = "column of the similarity, for loss cosine and for "
-                                             "validation; empty: score",
-                                     .tasks = here}),
-      ROFORMER_KEY(embedding.loss,
-                   {.help = "in_batch: the cross entropy of finding each text's partner among all "
-                            "partners and negatives of the batch (van den Oord 2018); cosine: the "
-                            "squared error between the cosine and the score (Reimers 2019)",
-                    .tasks = here}),
+      ROFORMER_KEY(
+          embedding.score,
+          {.help =
+               "column of the similarity. loss cosine learns it (empty: score). With in_batch it "
+               "is read for validation only: checkpoints are then ranked by Spearman's "
+               "correlation (empty: no scores, ranked by retrieval accuracy). Scores above 1 "
+               "are divided by the highest of data.train",
+           .tasks = here}),
+      ROFORMER_KEY(
+          embedding.loss,
+          {.help = "in_batch: the cross entropy of finding each text's partner among all partners "
+                   "and negatives of the micro-batch (van den Oord 2018), not those of other "
+                   "processes or of training.accumulation; cosine: the squared error between the "
+                   "cosine and the score (Reimers 2019)",
+           .tasks = here}),
       ROFORMER_KEY(embedding.temperature,
                    {.range = above(0),
                     .help = "divides the cosines before the softmax of in_batch",
@@ -37,12 +45,18 @@ std::vector<Key> embedding_keys() {
   };
 }
 
-std::vector<TaskFigure> embedding_figures(const Settings&) {
-  return {{"loss", "validation_loss"},
-          {"spearman", "spearman"},
-          {"pearson", "pearson"},
-          {"retrieval_accuracy", "retrieval_accuracy"},
-          {"collapsed", "collapsed"}};
+std::vector<TaskFigure> embedding_figures(const Settings& settings) {
+  std::vector<TaskFigure> figures{{"loss", "validation_loss"}, {"collapsed", "collapsed"}};
+  if (validates_by_scores(settings.embedding)) {
+    figures.insert(figures.end(), {{"spearman", "spearman"}, {"pearson", "pearson"}});
+  } else {
+    figures.push_back({"retrieval_accuracy", "retrieval_accuracy"});
+  }
+  return figures;
+}
+
+std::string_view by_spearman_or_retrieval(const Settings& settings) {
+  return validates_by_scores(settings.embedding) ? "spearman" : "retrieval_accuracy";
 }
 
 }  // namespace
@@ -57,7 +71,7 @@ TaskFacts embedding_facts() {
           .exported = ExportForm::embedder,
           .keys = embedding_keys,
           .figures = embedding_figures,
-          .ranked_by = by_loss,
+          .ranked_by = by_spearman_or_retrieval,
           .metrics = {{.name = "retrieval_accuracy",
                        .title = "retrieval accuracy",
                        .unit = "%",

@@ -20,11 +20,10 @@ std::vector<Key> matching_keys() {
                    {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
                             "token's, [CLS]",
                     .tasks = {TaskKind::matching}}),
-      ROFORMER_KEY(
-          matching.head,
-          {.help = "between the pooled state and the score: linear has dropout and one "
-                   "output (RoFormer's authors); bert, roformer and modernbert as glue.head",
-           .tasks = {TaskKind::matching}}),
+      ROFORMER_KEY(matching.head,
+                   {.help = "between the pooled state and the score: linear has dropout and one "
+                            "output (RoFormer's authors); the others as glue.head",
+                    .tasks = {TaskKind::matching}}),
       ROFORMER_KEY(matching.head_dropout, {.unit = "probability",
                                            .range = below_one(),
                                            .help = "dropout inside the head",

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/schemes/learned.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "interop/expressible.h"
 
 namespace roformer {
@@ -22,15 +24,15 @@ ConfigField::Json class_names(const ExportedConfig& config, bool by_number) {
   return names;
 }
 
-std::vector<std::string> read_labels(const JsonFields& fields) {
+std::vector<std::string> read_labels(const JsonFields& fields, TargetKind& kind) {
   constexpr std::size_t kMostLabels = 100'000;
   std::vector<std::string> labels;
   const nlohmann::json* map = fields.find("id2label");
   if (map == nullptr) return labels;
   const std::string problem = fields.text("problem_type", "");
-  if (problem == "multi_label_classification") {
-    fields.refuse("problem_type",
-                  "single_label_classification or regression: a text has one label here");
+  if (problem == "multi_label_classification") kind = TargetKind::multi;
+  if (problem == "regression" || (problem.empty() && map->size() == 1)) {
+    kind = TargetKind::regression;
   }
   if (problem == "regression" && map->size() != 1) {
     fields.refuse("problem_type", "single_label_classification for several labels");
@@ -47,10 +49,13 @@ std::vector<std::string> read_labels(const JsonFields& fields) {
 
 }  // namespace
 
-WeightGroup bert_body() {
+WeightGroup bert_body(Size position_rows) {
   using enum Size;
   const Presence learned = [](const Settings& settings, std::int64_t) {
     return settings.position.scheme == "learned";
+  };
+  const Presence relative = [](const Settings& settings, std::int64_t) {
+    return settings.position.scheme == "shaw";
   };
   const Presence typed = [](const Settings& settings, std::int64_t) {
     return settings.model.token_types > 0;
@@ -60,7 +65,7 @@ WeightGroup bert_body() {
     return width > 0 && width != settings.model.width;
   };
   const WeightShape tokens = {vocabulary, embedding}, types = {token_types, embedding},
-                    places = {Size::positions, embedding};
+                    places = {position_rows, embedding};
   return {
       .rows =
           {
@@ -70,26 +75,50 @@ WeightGroup bert_body() {
               {"embeddings.LayerNorm", "embedding.norm", {embedding}},
               {"embeddings_project", "embedding.projection", {width, embedding}, narrow},
           },
-      .layers = {
-          {"encoder.layer.{}.",
-           "layers.{}.",
-           {
-               {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
-               {"attention.output.dense", "attention.output", {width, heads}},
-               {"attention.output.LayerNorm", "attention.norm", {width}},
-               {"intermediate.dense", "feed_forward.inner", {inner, width}},
-               {"output.dense", "feed_forward.outer", {width, inner}},
-               {"output.LayerNorm", "feed_forward.norm", {width}},
-           }}}};
+      .layers =
+          {{"encoder.layer.{}.",
+            "layers.{}.",
+            {
+                {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
+                {"attention.self.distance_embedding.weight",
+                 "attention.position.key",
+                 {distances, head},
+                 relative},
+                {"attention.output.dense", "attention.output", {width, heads}},
+                {"attention.output.LayerNorm", "attention.norm", {width}},
+                {"intermediate.dense", "feed_forward.inner", {inner, width}},
+                {"output.dense", "feed_forward.outer", {width, inner}},
+                {"output.LayerNorm", "feed_forward.norm", {width}},
+            }}},
+      .idle = {{"embeddings.position_embeddings.weight", "", places, relative}}};
+}
+
+WeightGroup with_decoder(std::vector<WeightRow> before, const HeadNames& names, Size features) {
+  using enum Size;
+  const Presence tied = [](const Settings& settings, std::int64_t) {
+    return settings.model.tie_output;
+  };
+  WeightGroup group = {.rows = std::move(before)};
+  group.rows.push_back({names.bias, "head.decoder.bias", {vocabulary}, tied});
+  group.rows.push_back({names.decoder_bias, "head.decoder.bias", {vocabulary}, has_own_output});
+  group.rows.push_back(
+      {names.decoder, "head.decoder.weight", {vocabulary, features}, has_own_output});
+  group.twins = {{names.decoder, "embeddings.word_embeddings.weight"}};
+  if (names.bias != names.decoder_bias) {
+    group.twins.push_back({names.decoder_bias, names.bias});
+    group.idle = {{names.bias, "head.decoder.bias", {vocabulary}, has_own_output}};
+  }
+  return group;
 }
 
 WeightGroup bert_language_head() {
   using enum Size;
-  return {.rows = {{"cls.predictions.transform.dense", "head.dense", {embedding, width}},
-                   {"cls.predictions.transform.LayerNorm", "head.norm", {embedding}},
-                   {"cls.predictions.bias", "head.decoder.bias", {vocabulary}}},
-          .twins = {{"cls.predictions.decoder.weight", "embeddings.word_embeddings.weight"},
-                    {"cls.predictions.decoder.bias", "cls.predictions.bias"}}};
+  return with_decoder({{"cls.predictions.transform.dense", "head.dense", {embedding, width}},
+                       {"cls.predictions.transform.LayerNorm", "head.norm", {embedding}}},
+                      {.bias = "cls.predictions.bias",
+                       .decoder_bias = "cls.predictions.decoder.bias",
+                       .decoder = "cls.predictions.decoder.weight"},
+                      embedding);
 }
 
 WeightGroup bert_pooler() {
@@ -104,10 +133,10 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
               [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
       written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
       count("vocab_size", &ModelSettings::vocabulary, defaults.vocabulary, between(1, 1 << 24)),
-      count("hidden_size", &ModelSettings::width, 768, between(1, 65536)),
-      count("num_hidden_layers", &ModelSettings::layers, defaults.layers, between(1, 1000)),
-      count("num_attention_heads", &ModelSettings::heads, 12, between(1, 1024)),
-      count("intermediate_size", &ModelSettings::feed_forward, defaults.feed_forward,
+      count(defaults.names.width, &ModelSettings::width, defaults.width, between(1, 65536)),
+      count(defaults.names.layers, &ModelSettings::layers, defaults.layers, between(1, 1000)),
+      count(defaults.names.heads, &ModelSettings::heads, defaults.heads, between(1, 1024)),
+      count(defaults.names.feed_forward, &ModelSettings::feed_forward, defaults.feed_forward,
             between(1, 1 << 20)),
       positions(defaults.positions, defaults.most_positions),
       epsilon("initializer_range", &ModelSettings::initialization, 0.02),
@@ -122,9 +151,10 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
     return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
   }));
   table.push_back(written("problem_type", [](const ExportedConfig& c) {
-    return c.classes == 0   ? left_out()
-           : c.classes == 1 ? Json("regression")
-                            : Json("single_label_classification");
+    const bool tags = c.architecture.ends_with("ForTokenClassification");
+    if (c.classes == 0 || tags) return left_out();
+    if (c.target_kind == TargetKind::multi) return Json("multi_label_classification");
+    return Json(c.classes == 1 ? "regression" : "single_label_classification");
   }));
   return table;
 }
@@ -147,24 +177,41 @@ std::vector<ConfigField> bert_fields(const EncoderDefaults& defaults,
            }},
       epsilon("layer_norm_eps", &ModelSettings::norm_epsilon, 1e-12)};
   for (ConfigField& field : own) table.push_back(std::move(field));
-  const ConfigField tie = written("tie_word_embeddings", [](const ExportedConfig& config) {
-    return config.settings.model.tie_output;
-  });
-  return encoder_fields(defaults, tie, std::move(table));
+  return encoder_fields(defaults, tied_head(), std::move(table));
 }
 
-ConfigField classifier_dropout(double standard) {
-  return {.name = "classifier_dropout",
+ConfigField tied_head() {
+  return flag("tie_word_embeddings", &ModelSettings::tie_output, true);
+}
+
+ConfigField embedding_size(std::int64_t standard) {
+  return {.name = "embedding_size",
           .read =
               [=](const JsonFields& fields, Settings& settings) {
-                settings.glue.head_dropout =
-                    fields.number("classifier_dropout",
-                                  standard < 0 ? settings.model.dropout : standard, below_one());
+                const std::int64_t width = settings.model.width;
+                const std::int64_t narrow = fields.count(
+                    "embedding_size", standard > 0 ? standard : width, between(1, 65536));
+                if (narrow != width) settings.model.embedding_width = narrow;
               },
           .write =
               [](const ExportedConfig& config) {
-                return config.classes > 0 ? ConfigField::Json(config.settings.glue.head_dropout)
-                                          : left_out();
+                const ModelSettings& model = config.settings.model;
+                return model.embedding_width > 0 ? model.embedding_width : model.width;
+              }};
+}
+
+ConfigField classifier_dropout(double standard, std::string name) {
+  return {.name = name,
+          .read =
+              [=](const JsonFields& fields, Settings& settings) {
+                settings.glue.head_dropout = fields.number(
+                    name, standard < 0 ? settings.model.dropout : standard, below_one());
+              },
+          .write =
+              [](const ExportedConfig& config) {
+                return config.classes > 0
+                           ? ConfigField::Json(classifier_settings(config.settings).head_dropout)
+                           : left_out();
               }};
 }
 
@@ -172,31 +219,59 @@ void refuse_decoders(const JsonFields& fields) {
   for (const char* name : {"is_decoder", "add_cross_attention"}) {
     require_flag(fields, name, false, false, "false: only encoders can be read");
   }
-  if (fields.text("position_embedding_type", "absolute") != "absolute") {
-    fields.refuse("position_embedding_type", "absolute, the table of positions of BERT itself");
-  }
+}
+
+void require_absolute_positions(const JsonFields& fields) {
+  if (fields.text("position_embedding_type", "absolute") == "absolute") return;
+  fields.refuse("position_embedding_type", "absolute, the table of positions of BERT itself");
+}
+
+void require_gelu(const JsonFields& fields, const ModelSettings& model, const std::string& title) {
+  if (model.activation == ActivationKind::gelu) return;
+  fields.refuse("hidden_act", "gelu, which the head of " + title + " always has");
 }
 
 void read_classes(const JsonFields& fields, FolderConfig& config) {
   config.architectures = read_names(fields, "architectures");
-  config.labels = read_labels(fields);
+  config.labels = read_labels(fields, config.target_kind);
   config.task = fields.text("finetuning_task", "");
 }
 
-void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config) {
+void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config,
+                     const EncoderNames& names) {
   Settings& settings = config.settings;
   refuse_decoders(fields);
   settings.model.norm = NormPlacement::post;
   read_fields(family.fields, fields, settings);
-  require_divisor(fields, "num_attention_heads", settings.model.heads, "hidden_size",
-                  settings.model.width);
+  require_divisor(fields, names.heads, settings.model.heads, names.width, settings.model.width);
   settings.glue.head = ClassifierHead::bert;
   read_classes(fields, config);
+}
+
+void learn_positions(Settings& settings) {
+  settings.position.scheme = "learned";
+  settings.position.of<LearnedSettings>().length = settings.data.length;
 }
 
 void require_even_heads(const JsonFields& fields, const ModelSettings& model) {
   if (model.features_of_head() % 2 == 0) return;
   fields.refuse("num_attention_heads", "so many that a head has an even number of features");
+}
+
+void expect_table_encoder(const Settings& settings, const TableEncoder& encoder, Wishes& wishes) {
+  const ModelSettings& model = settings.model;
+  wishes.expect(!settings.position.of<LearnedSettings>().hierarchical,
+                encoder.title + "'s table of positions is not hierarchical");
+  wishes.expect(
+      encoder.narrow || model.embedding_width == 0 || model.embedding_width == model.width,
+      encoder.title + " has no projection after its embedding (model.embedding_width)");
+  expect_bert_layers(settings, wishes);
+  expect_head(settings, encoder.head, encoder.title, wishes);
+}
+
+void expect_gelu(const Settings& settings, const std::string& title, Wishes& wishes) {
+  wishes.expect(settings.model.activation == ActivationKind::gelu,
+                title + "'s head always has gelu (model.activation gelu)");
 }
 
 void expect_bert_layers(const Settings& settings, Wishes& wishes) {
@@ -214,10 +289,9 @@ void expect_bert_layers(const Settings& settings, Wishes& wishes) {
 void expect_head(const Settings& settings, ClassifierHead head, const std::string& title,
                  Wishes& wishes) {
   if (task_facts(settings.task).exported != ExportForm::classifier) return;
-  const char* const name = head == ClassifierHead::roformer ? "roformer" : "bert";
-  wishes.expect(settings.glue.head == head,
-                fmt::format("{}'s classification head is glue.head {}", title, name));
-  wishes.expect(settings.glue.pooling == TextPooling::first,
+  wishes.expect(classifier_settings(settings).head == head,
+                fmt::format("{}'s classification head is glue.head {}", title, to_word(head)));
+  wishes.expect(classifier_settings(settings).pooling == TextPooling::first,
                 "a classifier reads the first token's state (glue.pooling first)");
 }
 

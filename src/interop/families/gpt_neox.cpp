@@ -18,7 +18,7 @@ Family gpt_neox_family() {
       .title = "GPT-NeoX",
       .classes = "GPTNeoX",
       .kind = FamilyKind::causal,
-      .fields = causal_fields(
+      .fields = rotary_fields(
           {.vocabulary = 50432, .width = 6144, .layers = 44, .heads = 64, .feed_forward = 24576},
           {activation("hidden_act"), probability("hidden_dropout", &ModelSettings::dropout, 0),
            epsilon("layer_norm_eps", &ModelSettings::norm_epsilon, 1e-5),
@@ -31,7 +31,7 @@ Family gpt_neox_family() {
             refuse_other_models(family, fields);
             require_flag(fields, "attention_bias", true, true,
                          "true: its other layers have biases");
-            parse_causal(family, fields,
+            parse_rotary(family, fields,
                          {.base = fields.number("rotary_emb_base", 10000, between(1, 1e12)),
                           .fraction = fields.number("rotary_pct", 0.25, between(0, 1)),
                           .partial = true},
@@ -65,6 +65,7 @@ Family gpt_neox_family() {
           [](const Settings& settings, Wishes& wishes) {
             const ModelSettings& model = settings.model;
             expect_causal(settings, wishes);
+            expect_rotary(settings, wishes);
             wishes.expect(model.bias, "GPT-NeoX's layers have biases (model.bias true)");
             wishes.expect(!is_gated(model.activation), "GPT-NeoX has no gate (model.activation)");
             expect_plain_heads(model, wishes);

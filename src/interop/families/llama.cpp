@@ -1,5 +1,6 @@
-// Llama (Touvron et al. 2023): pre-norm with RMSNorm, rope and a gate. Qwen 2 and Qwen 3 have its
-// layers (qwen.cpp). Field names and defaults: transformers' configuration_llama.py.
+// Llama (Touvron et al. 2023): pre-norm with RMSNorm, rope and a gate. Mistral (Jiang et al. 2023)
+// has its layers, with a window; Qwen 2 and Qwen 3 do, too (qwen.cpp). Field names and defaults:
+// transformers' configuration_llama.py and configuration_mistral.py.
 #include <fmt/format.h>
 
 #include <utility>
@@ -15,14 +16,37 @@ ConfigField gate_field() {
   return {.name = "hidden_act",
           .read =
               [](const JsonFields& fields, Settings& settings) {
-                const std::string name = fields.text("hidden_act", "silu");
-                const bool swish = name == "silu" || name == "swish";
-                if (!swish && name != "gelu") fields.refuse("hidden_act", "silu or gelu");
-                settings.model.activation = swish ? ActivationKind::swiglu : ActivationKind::geglu;
+                settings.model.activation = read_gate(fields, "hidden_act", "silu");
+              },
+          .write = [](const ExportedConfig& c) { return gate_name(c.settings.model.activation); }};
+}
+
+ConfigField attention_bias_field() {
+  return {.name = "attention_bias",
+          .read =
+              [](const JsonFields& fields, Settings& settings) {
+                const bool biased = fields.flag("attention_bias", false);
+                settings.model.query_key_value_bias = biased;
+                settings.model.attention_output_bias = biased;
+              },
+          .write = [](const ExportedConfig& c) { return c.settings.model.attention_output_bias; }};
+}
+
+// A window as long as the longest text that the model was built for hides nothing.
+ConfigField window_field() {
+  return {.name = "sliding_window",
+          .read =
+              [](const JsonFields& fields, Settings& settings) {
+                const bool none =
+                    fields.has("sliding_window") && fields.find("sliding_window") == nullptr;
+                const std::int64_t window =
+                    none ? 0 : fields.count("sliding_window", 4096, between(1, 1 << 20));
+                if (window < settings.data.length) settings.attention.window = window;
               },
           .write =
-              [](const ExportedConfig& config) {
-                return config.settings.model.activation == ActivationKind::swiglu ? "silu" : "gelu";
+              [](const ExportedConfig& c) {
+                const std::int64_t window = c.settings.attention.window;
+                return window > 0 ? ConfigField::Json(window) : ConfigField::Json();
               }};
 }
 
@@ -56,15 +80,26 @@ ConfigField head_width_field(std::int64_t standard) {
 
 void expect_llama(const Settings& settings, Wishes& wishes) {
   const ModelSettings& model = settings.model;
-  expect_causal(settings, wishes);
-  wishes.expect(is_gated(model.activation), "Llama has a gate (model.activation swiglu or geglu)");
+  const bool biased = model.query_key_value_bias, outer = model.attention_output_bias;
+  const bool windowed = settings.attention.window > 0;
+  const bool qwen2 = biased && !outer && !model.query_key_norm;
+  expect_causal(settings, wishes,
+                {.window = !biased && !outer && !model.query_key_norm && !model.feed_forward_bias});
+  expect_rotary(settings, wishes);
+  wishes.expect(is_gated(model.activation),
+                "Llama has a gate (model.activation swiglu, geglu or geglu_tanh)");
   wishes.expect(!model.parallel_residual,
                 "Llama's sub-layers follow one another (model.parallel_residual false)");
-  wishes.expect(!(model.query_key_value_bias && model.query_key_norm),
-                "queries have a bias in Qwen 2 and a norm in Qwen 3, in none both");
+  wishes.expect(!(biased && model.query_key_norm) || outer,
+                "where queries have a bias and a norm (Qwen 3), attention's output has a bias, too "
+                "(model.attention_output_bias true)");
+  wishes.expect(!outer || biased,
+                "attention's output has a bias only where queries, keys and values have one "
+                "(model.query_key_value_bias true)");
+  wishes.expect(!model.feed_forward_bias || !(qwen2 || model.query_key_norm || windowed),
+                "only Llama's feed-forward part can have biases (model.feed_forward_bias)");
   const bool wide = model.features_of_head() * model.heads != model.width;
-  wishes.expect(!(model.query_key_value_bias && wide),
-                "Qwen 2's heads share the width (model.head_width 0)");
+  wishes.expect(!(qwen2 && wide), "Qwen 2's heads share the width (model.head_width 0)");
   if (settings.position.scheme == "rope") {
     wishes.expect(settings.position.of<RopeSettings>().fraction == 1,
                   "Llama rotates whole heads (position.rope.fraction 1)");
@@ -82,18 +117,25 @@ Family llama_like(const LlamaVariant& variant) {
                                   epsilon("rms_norm_eps", &ModelSettings::norm_epsilon, 1e-6),
                                   key_value_heads_field(variant.key_value_heads)};
   if (variant.own_head_width) own.push_back(head_width_field(variant.head_width));
+  if (variant.attention_bias) own.push_back(attention_bias_field());
+  if (variant.feed_forward_bias) {
+    own.push_back(flag("mlp_bias", &ModelSettings::feed_forward_bias, false));
+  }
+  if (variant.window) own.push_back(window_field());
   return {
       .type = variant.type,
       .title = variant.title,
       .classes = variant.classes,
       .kind = FamilyKind::causal,
-      .fields = causal_fields({.positions = variant.positions}, std::move(own)),
+      .fields = rotary_fields(variant.defaults, std::move(own)),
       .parse =
           [variant](const Family& family, const JsonFields& fields, const JsonFields&,
                     FolderConfig& config) {
             refuse_other_models(family, fields);
-            for (const char* name : {"attention_bias", "mlp_bias"}) {
-              require_flag(fields, name, false, false, "false: no such biases");
+            for (const auto& [name, known] : {std::pair("attention_bias", variant.attention_bias),
+                                              std::pair("mlp_bias", variant.feed_forward_bias)}) {
+              if (known) continue;
+              require_flag(fields, name, false, false, "false: models of its type have none");
             }
             require_flag(fields, "use_sliding_window", false, false,
                          "false: every layer sees the whole text");
@@ -109,7 +151,7 @@ Family llama_like(const LlamaVariant& variant) {
             model.dropout = 0;
             model.query_key_value_bias = variant.query_key_value_bias;
             model.query_key_norm = variant.query_key_norm;
-            parse_causal(family, fields, {}, config);
+            parse_rotary(family, fields, {}, config);
           },
       .prefix = "model.",
       .body = {.rows = {{"embed_tokens.weight", "embedding.tokens.weight", {vocabulary, width}}},
@@ -146,7 +188,20 @@ Family llama_like(const LlamaVariant& variant) {
 }
 
 Family llama_family() {
-  return llama_like({.type = "llama", .title = "Llama", .classes = "Llama"});
+  return llama_like({.type = "llama",
+                     .title = "Llama",
+                     .classes = "Llama",
+                     .attention_bias = true,
+                     .feed_forward_bias = true});
+}
+
+Family mistral_family() {
+  return llama_like({.type = "mistral",
+                     .title = "Mistral",
+                     .classes = "Mistral",
+                     .key_value_heads = 8,
+                     .window = true,
+                     .defaults = {.feed_forward = 14336, .positions = 4096 * 32}});
 }
 
 }  // namespace roformer

@@ -31,7 +31,7 @@ constexpr std::int64_t kLongestWindow = (std::int64_t{1} << 20) - 2;
 // Which layers see the whole text, which see a window around each token, and the base of the
 // rotation of either kind.
 struct ModernBertLayers {
-  std::vector<bool> full;     // for each layer: whether it sees the whole text
+  std::vector<bool> full;  // for each layer: whether it sees the whole text
   // tokens that the other layers see, as many on the left as on the right
   std::int64_t window = 129;
   double full_base = 160000, window_base = 10000;
@@ -157,16 +157,13 @@ ModernBertLayers layers_of(const Settings& settings) {
   return layers;
 }
 
-ActivationKind read_gate(const JsonFields& fields) {
-  const std::string name = fields.text("hidden_activation", "gelu");
-  const bool swish = name == "silu" || name == "swish";
-  if (!swish && name != "gelu") fields.refuse("hidden_activation", "gelu or silu");
-  const std::string head = fields.text("classifier_activation", "gelu");
-  if (swish ? head != "silu" && head != "swish" : head != "gelu") {
+ActivationKind read_gates(const JsonFields& fields) {
+  const ActivationKind gate = read_gate(fields, "hidden_activation", "gelu");
+  if (read_gate(fields, "classifier_activation", "gelu") != gate) {
     fields.refuse("classifier_activation",
-                  fmt::format("{}: the heads have the activation of the gates", name));
+                  fmt::format("{}: the heads have the activation of the gates", gate_name(gate)));
   }
-  return swish ? ActivationKind::swiglu : ActivationKind::geglu;
+  return gate;
 }
 
 // One setting for all biases: the model has all of them or none.
@@ -259,6 +256,7 @@ ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
 
 void parse_modernbert(const Family& family, const JsonFields& fields, FolderConfig& config) {
   refuse_decoders(fields);
+  require_absolute_positions(fields);
   Settings& settings = config.settings;
   ModelSettings& model = settings.model;
   model.norm = NormPlacement::pre;
@@ -266,7 +264,7 @@ void parse_modernbert(const Family& family, const JsonFields& fields, FolderConf
   model.first_norm = false;
   read_fields(family.fields, fields, settings);
   model.bias = read_biases(fields);
-  model.activation = read_gate(fields);
+  model.activation = read_gates(fields);
   require_divisor(fields, "num_attention_heads", model.heads, "hidden_size", model.width);
   require_even_heads(fields, model);
   set_layers(read_layers(fields, model.layers), settings);
@@ -288,7 +286,7 @@ void parse_modernbert(const Family& family, const JsonFields& fields, FolderConf
 std::vector<ConfigField> modernbert_fields() {
   using Json = ConfigField::Json;
   const auto activation = [](const ExportedConfig& c) {
-    return c.settings.model.activation == ActivationKind::swiglu ? "silu" : "gelu";
+    return gate_name(c.settings.model.activation);
   };
   const auto bias = [](const ExportedConfig& c) { return c.settings.model.bias; };
   const auto cls = [](const ExportedConfig& c) { return id_or_null(c.classification); };
@@ -309,10 +307,11 @@ std::vector<ConfigField> modernbert_fields() {
       written("mlp_dropout", [](const ExportedConfig& c) { return c.settings.model.dropout; }),
       attention_dropout("attention_dropout", 0),
       written("classifier_dropout",
-              [](const ExportedConfig& c) { return c.settings.glue.head_dropout; }),
+              [](const ExportedConfig& c) { return classifier_settings(c.settings).head_dropout; }),
       written("classifier_pooling",
               [](const ExportedConfig& c) {
-                return c.settings.glue.pooling == TextPooling::mean ? "mean" : "cls";
+                return classifier_settings(c.settings).pooling == TextPooling::mean ? "mean"
+                                                                                    : "cls";
               }),
       written("local_attention", layers([](const ModernBertLayers& l) { return l.window - 1; })),
       written("global_attn_every_n_layers", layers([](const ModernBertLayers& l) {
@@ -345,13 +344,17 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
   layers_of(settings, wishes);
   wishes.expect(!model.first_norm,
                 "its embedding's norm is the first layer's, too (model.first_norm false)");
-  wishes.expect(is_gated(model.activation),
-                "its feed-forward parts have a gate (model.activation geglu or swiglu)");
+  wishes.expect(
+      is_gated(model.activation),
+      "its feed-forward parts have a gate (model.activation geglu, geglu_tanh or swiglu)");
   wishes.expect(model.norm_kind == NormKind::layer_norm,
                 "its norms are LayerNorm (model.norm_kind layer_norm)");
   wishes.expect(model.bias || !model.query_key_value_bias,
                 "its queries have a bias only where all layers have (model.query_key_value_bias "
                 "false)");
+  wishes.expect(model.bias || !(model.attention_output_bias || model.feed_forward_bias),
+                "its layers have biases only where all have (model.attention_output_bias and "
+                "model.feed_forward_bias false)");
   expect_plain_heads(model, wishes);
   wishes.expect(!model.parallel_residual,
                 "attention comes before the feed-forward part (model.parallel_residual false)");
@@ -361,7 +364,7 @@ void expect_modernbert(const Settings& settings, Wishes& wishes) {
   wishes.expect(model.head == LanguageHeadKind::bert,
                 "its language head is BERT's (model.head bert)");
   wishes.expect(task.exported != ExportForm::classifier ||
-                    settings.glue.head == ClassifierHead::modernbert,
+                    classifier_settings(settings).head == ClassifierHead::modernbert,
                 "its classification head is glue.head modernbert");
 }
 
@@ -423,6 +426,10 @@ Family modernbert_family() {
                                // The head's last layer has a bias in every model.
                                {"classifier.weight", "classifier.weight", {any, width}},
                                {"classifier.bias", "classifier.bias", {any}}}},
+      .tagging_head = {{{"head.dense", "head.dense", {width, width}},
+                        {"head.norm", "head.norm", {width}},
+                        {"classifier.weight", "classifier.weight", {any, width}},
+                        {"classifier.bias", "classifier.bias", {any}}}},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .rotates_halves = true,
       .one_head = true,

@@ -27,6 +27,7 @@ Family nezha_family() {
           [](const Family& family, const JsonFields& fields, const JsonFields&,
              FolderConfig& config) {
             config.settings.position.scheme = "nezha";
+            require_absolute_positions(fields);
             parse_bert_like(family, fields, config);
             require_even_heads(fields, config.settings.model);
           },
@@ -37,7 +38,6 @@ Family nezha_family() {
       .classification_head = {{{"classifier", "classifier", {Size::any, Size::width}}}},
       .ignored_endings = {"position_ids"},
       .inside = {"encoder.", "embeddings"},
-      .always_tied = true,
       .expect =
           [](const Settings& settings, Wishes& wishes) {
             const ModelSettings& model = settings.model;

@@ -9,20 +9,21 @@ Family qwen2_family() {
   return llama_like({.type = "qwen2",
                      .title = "Qwen 2",
                      .classes = "Qwen2",
-                     .positions = 32768,
                      .key_value_heads = 32,
                      .own_head_width = false,
-                     .query_key_value_bias = true});
+                     .query_key_value_bias = true,
+                     .defaults = {.positions = 32768}});
 }
 
 Family qwen3_family() {
   return llama_like({.type = "qwen3",
                      .title = "Qwen 3",
                      .classes = "Qwen3",
-                     .positions = 32768,
                      .key_value_heads = 32,
                      .head_width = 128,
-                     .query_key_norm = true});
+                     .query_key_norm = true,
+                     .attention_bias = true,
+                     .defaults = {.positions = 32768}});
 }
 
 }  // namespace roformer

@@ -11,19 +11,6 @@
 namespace roformer {
 
 Family roformer_family() {
-  const ConfigField embedding = {
-      .name = "embedding_size",
-      .read =
-          [](const JsonFields& fields, Settings& settings) {
-            const std::int64_t width = settings.model.width;
-            const std::int64_t narrow = fields.count("embedding_size", width, between(1, 65536));
-            if (narrow != width) settings.model.embedding_width = narrow;
-          },
-      .write =
-          [](const ExportedConfig& config) {
-            const ModelSettings& model = config.settings.model;
-            return model.embedding_width > 0 ? model.embedding_width : model.width;
-          }};
   const ConfigField rotary_value = {.name = "rotary_value",
                                     .read =
                                         [](const JsonFields& fields, Settings& settings) {
@@ -38,13 +25,15 @@ Family roformer_family() {
       .type = "roformer",
       .title = "RoFormer",
       .classes = "RoFormer",
-      .fields = bert_fields({.vocabulary = 50000, .positions = 1536}, {embedding, rotary_value}),
+      .fields =
+          bert_fields({.vocabulary = 50000, .positions = 1536}, {embedding_size(0), rotary_value}),
       .parse =
           [](const Family& family, const JsonFields& fields, const JsonFields&,
              FolderConfig& config) {
             Settings& settings = config.settings;
             settings.position.scheme = "rope";
             settings.position.of<RopeSettings>().layout = RotaryLayout::interleaved;
+            require_absolute_positions(fields);
             parse_bert_like(family, fields, config);
             require_even_heads(fields, settings.model);
             settings.glue.head = ClassifierHead::roformer;
@@ -59,7 +48,6 @@ Family roformer_family() {
       .sinusoids = {{"encoder.embed_positions.weight"}, Size::head},
       .ignored_endings = {"position_ids"},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
-      .always_tied = true,
       .expect =
           [](const Settings& settings, Wishes& wishes) {
             const RopeSettings& rope = settings.position.of<RopeSettings>();
@@ -85,11 +73,11 @@ Family roformer_family() {
           [](const Settings& settings, std::vector<std::string>& notes) {
             const double dropout = settings.model.dropout;
             if (task_facts(settings.task).exported != ExportForm::classifier) return;
-            if (settings.glue.head_dropout == dropout) return;
+            if (classifier_settings(settings).head_dropout == dropout) return;
             notes.push_back(fmt::format(
                 "RoFormer's head takes the dropout of the encoder, {}, in training; this model's "
                 "was trained with {}",
-                dropout, settings.glue.head_dropout));
+                dropout, classifier_settings(settings).head_dropout));
           },
   };
 }

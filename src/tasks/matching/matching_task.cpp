@@ -21,7 +21,7 @@
 #include "base/progress.h"
 #include "data/triplet_maker.h"
 #include "metrics/statistics.h"
-#include "tasks/classification/glue_figures.h"
+#include "tasks/classification/classification_figures.h"
 #include "tasks/classifier.h"
 #include "tasks/data_record.h"
 #include "tensor/on_device.h"

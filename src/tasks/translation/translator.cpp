@@ -6,6 +6,7 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "config/position_facts.h"
+#include "config/schemes/none.h"
 #include "tasks/task_model.h"
 #include "tensor/on_device.h"
 
@@ -39,6 +40,8 @@ EncoderDecoderSettings model_settings(const Settings& settings,
   if (settings.position.cross != "none") {
     result.decoder.cross_position = settings.position.of_cross();
   }
+  result.decoder.cross_position.of<NoneSettings>().scale =
+      settings.position.of<NoneSettings>().scale;
   if (translation.decoder_layers > 0) result.decoder.model.layers = translation.decoder_layers;
   // BERT has a norm on the embedding; Vaswani's translator has none.
   result.encoder.embedding_norm = false;

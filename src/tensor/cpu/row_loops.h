@@ -111,11 +111,14 @@ void gated_activation_backward_as(const GatedActivation<T>& o, std::int64_t begi
   }
 }
 
-// Two of the activations have a gated form.
+// All activations but relu have a gated form.
 template <typename T>
 void gated_activation_forward(const GatedActivation<T>& o, std::int64_t begin, std::int64_t end) {
   if (o.activation == Activation::swish) {
     return gated_activation_forward_as<Activation::swish>(o, begin, end);
+  }
+  if (o.activation == Activation::gelu_tanh) {
+    return gated_activation_forward_as<Activation::gelu_tanh>(o, begin, end);
   }
   gated_activation_forward_as<Activation::gelu>(o, begin, end);
 }
@@ -124,6 +127,9 @@ template <typename T>
 void gated_activation_backward(const GatedActivation<T>& o, std::int64_t begin, std::int64_t end) {
   if (o.activation == Activation::swish) {
     return gated_activation_backward_as<Activation::swish>(o, begin, end);
+  }
+  if (o.activation == Activation::gelu_tanh) {
+    return gated_activation_backward_as<Activation::gelu_tanh>(o, begin, end);
   }
   gated_activation_backward_as<Activation::gelu>(o, begin, end);
 }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <type_traits>
 
 #include "base/error.h"
 #include "tensor/aten.h"
 #include "tensor/gpu/launch.h"
+#include "tensor/gpu/muon.h"
 
 namespace roformer::gpu {
 namespace {
@@ -49,25 +51,46 @@ void adamw_decide(const AdamWDecision& work, const at::Tensor& loss) {
          loss.device());
 }
 
-template <typename T>
-void adamw_update(const AdamWUpdate<T>& work, at::Device device) {
+namespace {
+
+// A kernel over `work`, whose pieces of all buffers may begin anywhere.
+template <typename T, typename Work>
+void update(const char* kernel, const Work& work, std::initializer_list<const T*> begins,
+            at::Device device) {
   constexpr std::int64_t kBlocks = 4096, kVector = 4;
-  // The pieces of all buffers begin at the same offset, which may be any.
-  const auto start = reinterpret_cast<std::uintptr_t>(work.value) |
-                     reinterpret_cast<std::uintptr_t>(work.gradient) |
-                     reinterpret_cast<std::uintptr_t>(work.first) |
-                     reinterpret_cast<std::uintptr_t>(work.second);
+  std::uintptr_t start = 0;
+  for (const T* begin : begins) start |= reinterpret_cast<std::uintptr_t>(begin);
   const std::int64_t vector = work.size % kVector == 0 && start % 16 == 0 ? kVector : 1;
   const std::int64_t blocks = (work.size / vector + kThreadsOfAdamW - 1) / kThreadsOfAdamW;
-  launch(
-      {.source = "adamw",
-       .kernel = fmt::format("adamw_update<{}, {}>", type_name(std::is_same_v<T, double>), vector),
-       .blocks_x = std::min(blocks, kBlocks),
-       .threads = kThreadsOfAdamW,
-       .values = {&work}},
-      device);
+  launch({.source = "adamw",
+          .kernel = fmt::format("{}<{}, {}>", kernel, type_name(std::is_same_v<T, double>), vector),
+          .blocks_x = std::min(blocks, kBlocks),
+          .threads = kThreadsOfAdamW,
+          .values = {&work}},
+         device);
+}
+
+}  // namespace
+
+template <typename T>
+void adamw_update(const AdamWUpdate<T>& work, at::Device device) {
+  update<T>("adamw_update", work, {work.value, work.gradient, work.first, work.second}, device);
 }
 template void adamw_update(const AdamWUpdate<float>&, at::Device);
 template void adamw_update(const AdamWUpdate<double>&, at::Device);
+
+template <typename T>
+void muon_momentum(const MuonMomentum<T>& work, at::Device device) {
+  update<T>("muon_momentum", work, {work.gradient, work.momentum}, device);
+}
+template void muon_momentum(const MuonMomentum<float>&, at::Device);
+template void muon_momentum(const MuonMomentum<double>&, at::Device);
+
+template <typename T>
+void muon_descend(const MuonDescent<T>& work, at::Device device) {
+  update<T>("muon_descend", work, {work.value, work.update}, device);
+}
+template void muon_descend(const MuonDescent<float>&, at::Device);
+template void muon_descend(const MuonDescent<double>&, at::Device);
 
 }  // namespace roformer::gpu

@@ -262,7 +262,9 @@ const std::vector<Kernel>& kernels_here() {
 #define WIDE(T)                                                                                  \
   KERNEL("sums", add_pieces<T>), KERNEL("adamw", squares<T, 1>), KERNEL("adamw", squares<T, 4>), \
       KERNEL("adamw", adamw_decide<T>), KERNEL("adamw", adamw_update<T, 1>),                     \
-      KERNEL("adamw", adamw_update<T, 4>)
+      KERNEL("adamw", adamw_update<T, 4>), KERNEL("adamw", muon_momentum<T, 1>),                 \
+      KERNEL("adamw", muon_momentum<T, 4>), KERNEL("adamw", muon_descend<T, 1>),                 \
+      KERNEL("adamw", muon_descend<T, 4>)
 #define ADDED(width, added)                                              \
   KERNEL("tiled_attention", attention_forward<width, added>),            \
       KERNEL("tiled_attention", attention_query_gradient<width, added>), \

@@ -1,6 +1,7 @@
-// AdamW over a contiguous piece of the parameters. The step's values from the gradient's norm and
+// AdamW, and the elementwise passes of Muon, over a contiguous piece of the parameters. The step's values from the gradient's norm and
 // the loss stay on the device: `decide` turns them into the numbers that `update` reads.
 #include "tensor/gpu/adamw.h"
+#include "tensor/gpu/muon.h"
 #include "tensor/gpu/sources/block.h"
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
@@ -78,6 +79,51 @@ __global__ void adamw_update(gpu::AdamWUpdate<T> o) {
       store_neighbours<kVector>(o.second + i, second);
     }
     store_neighbours<kVector>(o.gradient + i, nothing);
+  }
+}
+
+template <typename T, int kVector>
+__global__ void muon_momentum(gpu::MuonMomentum<T> o) {
+  const bool skips = o.decided[gpu::kSkips] != 0;
+  const T scale = static_cast<T>(o.decided[gpu::kGradientScale]);
+  const T kept = static_cast<T>(o.decay), rest = static_cast<T>(1 - o.decay);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x * kVector;
+  for (std::int64_t i =
+           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kVector;
+       i < o.size; i += stride) {
+    T update[kVector] = {};
+    if (!skips) {
+      T momentum[kVector];
+      load_neighbours<kVector>(o.gradient + i, update);
+      load_neighbours<kVector>(o.momentum + i, momentum);
+      for (int j = 0; j < kVector; ++j) {
+        const T g = update[j] * scale;
+        momentum[j] = kept * momentum[j] + rest * g;
+        update[j] = o.nesterov ? kept * momentum[j] + rest * g : momentum[j];
+      }
+      store_neighbours<kVector>(o.momentum + i, momentum);
+    }
+    store_neighbours<kVector>(o.gradient + i, update);
+  }
+}
+
+template <typename T, int kVector>
+__global__ void muon_descend(gpu::MuonDescent<T> o) {
+  const bool skips = o.decided[gpu::kSkips] != 0;
+  const T step_size = static_cast<T>(o.step_size), decay = static_cast<T>(o.decay);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x * kVector;
+  T nothing[kVector] = {};
+  for (std::int64_t i =
+           (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kVector;
+       i < o.size; i += stride) {
+    if (!skips) {
+      T value[kVector], update[kVector];
+      load_neighbours<kVector>(o.value + i, value);
+      load_neighbours<kVector>(o.update + i, update);
+      for (int j = 0; j < kVector; ++j) value[j] = value[j] * decay - step_size * update[j];
+      store_neighbours<kVector>(o.value + i, value);
+    }
+    store_neighbours<kVector>(o.update + i, nothing);
   }
 }
 

@@ -1,0 +1,302 @@
+#include "tasks/classification/classification_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/few_of.h"
+#include "base/hexadecimal.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "base/progress.h"
+#include "config/task_facts.h"
+#include "data/length_batches.h"
+#include "tasks/classifier.h"
+#include "tasks/data_record.h"
+
+namespace roformer {
+namespace {
+
+struct LabelledBatch : TrainingBatch {
+  TextBatch texts;
+  std::vector<const LabelledText*> examples;
+};
+
+EncodedSet encode(LabelledTexts source, std::string name, const Settings& settings,
+                  const Tokenizer& tokenizer) {
+  EncodedSet set{.name = std::move(name), .source = std::move(source)};
+  std::int64_t cut = 0;
+  for (const LabelledText& example : set.source.examples) {
+    std::optional<std::string_view> second;
+    if (set.source.pairs) second = example.second;
+    set.texts.push_back(encode_text(tokenizer, example.first, second, settings.data.length));
+    cut += set.texts.back().cut ? 1 : 0;
+  }
+  if (cut > 0) {
+    log::warn("{}: {} of {} examples are longer than data.length {} and were cut", set.name,
+              format_count(cut), format_count(std::ssize(set.texts)), settings.data.length);
+  }
+  return set;
+}
+
+// The file that the validation examples come from, for messages.
+std::string validation_name(const DataSettings& data) {
+  return (data.validation.empty() ? data.train : data.validation).filename().string();
+}
+
+}  // namespace
+
+EncodedSet load_glue_set(const Settings& settings, const Tokenizer& tokenizer, GlueSplit split) {
+  const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
+  LabelledTexts source = read_glue(settings.data.directory, settings.glue.task, split);
+  const bool test = split == GlueSplit::test || split == GlueSplit::test_mismatched;
+  if (!test && !source.labelled) {
+    throw_failure(settings.data.directory.string(),
+                  fmt::format("the {} file of {} has no labels",
+                              split == GlueSplit::train ? "training" : "validation", facts.folder));
+  }
+  EncodedSet set = encode(std::move(source), facts.folder, settings, tokenizer);
+  if (split != GlueSplit::validation_mismatched) return set;
+  set.name += " (mismatched)";
+  set.suffix = "_mismatched";
+  return set;
+}
+
+std::vector<GlueSplit> validation_splits(GlueTask task) {
+  if (task != GlueTask::mnli) return {GlueSplit::validation};
+  return {GlueSplit::validation, GlueSplit::validation_mismatched};
+}
+
+std::vector<EncodedSet> load_validation_sets(const Settings& settings, const Tokenizer& tokenizer) {
+  std::vector<EncodedSet> sets;
+  if (settings.task == TaskKind::glue) {
+    for (const GlueSplit split : validation_splits(settings.glue.task)) {
+      sets.push_back(load_glue_set(settings, tokenizer, split));
+    }
+    return sets;
+  }
+  const DataSettings& data = settings.data;
+  LabelledTexts texts =
+      data.validation.empty()
+          ? read_labelled_splits(data, settings.classification).validation
+          : read_labelled_texts(data.validation, data.header, settings.classification);
+  sets.push_back(encode(std::move(texts), validation_name(data), settings, tokenizer));
+  return sets;
+}
+
+EncodedSplits load_splits(const Settings& settings, const Tokenizer& tokenizer) {
+  if (settings.task == TaskKind::glue) {
+    EncodedSet training = load_glue_set(settings, tokenizer, GlueSplit::train);
+    return {.training = std::move(training),
+            .validation = load_validation_sets(settings, tokenizer)};
+  }
+  const DataSettings& data = settings.data;
+  LabelledSplits splits = read_labelled_splits(data, settings.classification);
+  EncodedSplits encoded{.training = encode(std::move(splits.training),
+                                           data.train.filename().string(), settings, tokenizer)};
+  encoded.validation.push_back(
+      encode(std::move(splits.validation), validation_name(data), settings, tokenizer));
+  return encoded;
+}
+
+namespace {
+
+class ClassificationTraining : public TrainingTask {
+ public:
+  ClassificationTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
+                         const ComputePlan& plan)
+      : settings_(settings),
+        targets_(targets_of(settings)),
+        tokenizer_(std::move(tokenizer)),
+        splits_(load_splits(settings, *tokenizer_)),
+        batches_(lengths_of(splits_.training.texts), text_bucket_options(settings)),
+        classifier_(settings, tokenizer_->vocabulary_size(), classifier_shape(settings), plan) {
+    if (settings.task == TaskKind::classification &&
+        settings.classification.class_weights == ClassWeights::balanced &&
+        !targets_.is_regression()) {
+      weights_ = balanced_class_weights(targets_, splits_.training.source.examples);
+    }
+  }
+
+  // The data's entry in run.json.
+  nlohmann::json data() const {
+    std::int64_t validation = 0;
+    for (const EncodedSet& set : splits_.validation) validation += std::ssize(set.texts);
+    nlohmann::json record = data_record(settings_);
+    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
+    record["training_examples"] = std::ssize(splits_.training.texts);
+    record["validation_examples"] = validation;
+    return record;
+  }
+
+  // Says how many examples each class has.
+  void say_classes() const {
+    if (settings_.task != TaskKind::classification || targets_.is_regression()) return;
+    constexpr std::size_t kMostShown = 20;
+    std::vector<std::int64_t> counts(targets_.classes.size());
+    for (const LabelledText& example : splits_.training.source.examples) {
+      if (example.label >= 0) ++counts[static_cast<std::size_t>(example.label)];
+      for (const std::int64_t label : example.labels) ++counts[static_cast<std::size_t>(label)];
+    }
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      words.push_back(
+          fmt::format("{} {}", printable(targets_.classes[i]), format_count(counts[i])));
+    }
+    log::info("{} classes in {}: {}", counts.size(), targets_.title, few_of(words, kMostShown));
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > 0) continue;
+      log::warn("{}: class \"{}\" has no example to train on", targets_.title,
+                printable(targets_.classes[i]));
+    }
+  }
+
+  ParameterStore& parameters() override { return classifier_.parameters(); }
+
+  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    const EncodedSet& training = splits_.training;
+    BucketBatch chosen = batches_[number];
+    // Places texts of the same length side by side, so that one call of the attention handles them.
+    std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
+      return training.texts[static_cast<std::size_t>(text)].length();
+    });
+    auto batch = std::make_unique<LabelledBatch>();
+    batch->target_count = std::ssize(chosen.sequences);
+    batch->tokens = chosen.tokens;
+    for (const std::int64_t text : chosen.sequences) {
+      const auto index = static_cast<std::size_t>(text);
+      append(training.texts[index], batch->texts);
+      batch->examples.push_back(&training.source.examples[index]);
+    }
+    return batch;
+  }
+
+  double batches_per_epoch() const override {
+    return static_cast<double>(batches_.batches_per_epoch());
+  }
+
+  double tokens_per_batch() const override {
+    const std::vector<EncodedText>& texts = splits_.training.texts;
+    const double tokens =
+        std::accumulate(texts.begin(), texts.end(), 0.0, [](double sum, const EncodedText& text) {
+          return sum + static_cast<double>(text.length());
+        });
+    return tokens / batches_per_epoch();
+  }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& source = static_cast<const LabelledBatch&>(batch);
+    return classification_loss_sum(targets_, classifier_.forward(source.texts, mode),
+                                   source.examples, weights_);
+  }
+
+  Figures validate(Processes& processes) override {
+    Figures figures;
+    for (const EncodedSet& set : splits_.validation) {
+      for (const auto& [name, value] : figures_with_warnings(
+               targets_, classifier_.predict(set.texts, processes), set.source.examples)) {
+        figures[name + set.suffix] = value;
+      }
+    }
+    return figures;
+  }
+
+  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
+
+ private:
+  Settings settings_;
+  Targets targets_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  EncodedSplits splits_;
+  LengthBuckets batches_;
+  Classifier classifier_;
+  at::Tensor weights_;  // of the classes; undefined: all 1
+};
+
+nlohmann::json glue_data_record(const Settings& settings) {
+  const GlueTaskFacts& facts = glue_task_facts(settings.glue.task);
+  const auto fingerprint = [&](GlueSplit split) {
+    return file_fingerprint(find_glue_file(settings.data.directory, facts.task, split));
+  };
+  nlohmann::json record = {{"name", facts.folder},
+                           {"fingerprint", fingerprint(GlueSplit::train)},
+                           {"validation_fingerprint", fingerprint(GlueSplit::validation)}};
+  if (!facts.submission_mismatched.empty()) {  // MNLI
+    record["mismatched_fingerprint"] = fingerprint(GlueSplit::validation_mismatched);
+  }
+  return record;
+}
+
+// A run may not continue with other classes or another division into training and validation.
+nlohmann::json file_data_record(const Settings& settings) {
+  const DataSettings& data = settings.data;
+  nlohmann::json record = {{"name", data.train.filename().string()},
+                           {"fingerprint", file_fingerprint(data.train)}};
+  if (data.validation.empty()) {
+    record["validation_share"] = held_out_share(data);
+  } else {
+    record["validation_fingerprint"] = file_fingerprint(data.validation);
+  }
+  if (settings.classification.kind != TargetKind::regression) {
+    record["classes"] = settings.classification.classes;
+  }
+  return record;
+}
+
+Settings with_classes(const Settings& settings) {
+  Settings complete = settings;
+  if (settings.classification.classes.empty()) {
+    complete.classification.classes = find_classes(settings.data, settings.classification);
+  }
+  return complete;
+}
+
+// Reads all files. The tokenizer is the run's own if the run continues, else the one that the
+// settings name, else that of the model to start from.
+OpenedTask open_classification(const TaskSources& sources) {
+  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
+  auto task = std::make_unique<ClassificationTraining>(sources.settings, tokenizer, sources.plan);
+  task->say_classes();
+  nlohmann::json data = task->data();
+  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
+}
+
+std::unique_ptr<TaskModel> make_classifier(const Settings& settings,
+                                           const TranslationVocabularies& vocabularies,
+                                           const ComputePlan& plan) {
+  return std::make_unique<Classifier>(settings, vocabularies.source, classifier_shape(settings),
+                                      plan);
+}
+
+}  // namespace
+
+TaskDefinition define_classification() {
+  return {.task = TaskKind::classification,
+          .noun = Classifier::kNoun,
+          .complete = with_classes,
+          .open = open_classification,
+          .data_record = file_data_record,
+          .make_model = make_classifier,
+          .evaluate_flags = {"--data", "--errors", "--against", "--chart"},
+          .refused_flags = {{"--split", "--data FILE names another labelled file"}},
+          .evaluate = evaluate_classifier,
+          .predict = predict_labels};
+}
+
+TaskDefinition define_glue() {
+  return {.task = TaskKind::glue,
+          .noun = Classifier::kNoun,
+          .open = open_classification,
+          .data_record = glue_data_record,
+          .make_model = make_classifier,
+          .evaluate_flags = {"--data", "--errors", "--against", "--chart"},
+          .refused_flags = {{"--split", "the labels of GLUE's test sets are secret"}},
+          .evaluate = evaluate_classifier,
+          .predict_flags = {"--glue"},
+          .predict = predict_labels};
+}
+
+}  // namespace roformer
