@@ -175,7 +175,7 @@ TEST_CASE("lower case, accents and Chinese characters are read each, and written
     CHECK_THAT(notes_of(model), !Contains("Chinese"));
     const TemporaryFolder out;
     std::vector<std::string> notes;
-    write_encoder_tokenizer(*model.tokenizer, 16, out.path, notes);
+    write_encoder_tokenizer(*model.tokenizer, {.longest = 16}, out.path, notes);
     const auto written = nlohmann::json::parse(read_file(out.path / "tokenizer_config.json"));
     for (const auto& [key, value] : config.items()) {
       CAPTURE(key);
@@ -209,7 +209,7 @@ TEST_CASE("added tokens of a folder with a vocab.txt are found in text, wherever
     auto tokenizer = read_encoder_tokenizer(copy.folder.path, notes);
     const TemporaryFolder out;
     std::vector<std::string> others;
-    write_encoder_tokenizer(*tokenizer, 16, out.path, others);
+    write_encoder_tokenizer(*tokenizer, {.longest = 16}, out.path, others);
     CHECK(read_encoder_tokenizer(out.path, others)->fingerprint() == tokenizer->fingerprint());
     return tokenizer;
   };
