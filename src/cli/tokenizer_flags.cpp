@@ -13,8 +13,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
   CLI::Option* const file =
       command
           .add_option(positional ? "tokenizer,--tokenizer" : "--tokenizer", flags.settings.file,
-                      "a folder of `tokenizer train`, a SentencePiece model, a vocab.txt, or a "
-                      "tokenizer.json with a byte-level BPE")
+                      "a folder of `tokenizer train`, a SentencePiece model, a vocab.txt, a "
+                      "tokenizer.json, a vocab.json beside merges.txt, or tiktoken's ranks")
           ->type_name("FILE");
   CLI::Option* const wordpiece =
       command.add_option("--wordpiece", flags.wordpiece, "a WordPiece vocab.txt of BERT")

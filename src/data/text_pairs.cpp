@@ -38,17 +38,19 @@ EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
                         TextTruncation truncation) {
   const SpecialTokens& special = tokenizer.special();
   ROFORMER_ASSERT(special.classification >= 0 && special.separator >= 0 && length >= 3);
+  const std::int64_t separators = special.pair_separators;
   std::vector<TokenId> a = tokenizer.encode(first), b;
   if (second) b = tokenizer.encode(*second);
   const auto [room_of_a, room_of_b] =
-      longest_first(std::ssize(a), std::ssize(b), length - (second ? 3 : 2));
+      longest_first(std::ssize(a), std::ssize(b), length - (second ? separators + 2 : 2));
   EncodedText text;
   text.longest = std::max(std::ssize(a), std::ssize(b));
   text.cut = room_of_a < std::ssize(a) || room_of_b < std::ssize(b);
-  text.ids.reserve(static_cast<std::size_t>(room_of_a + room_of_b + 3));
+  text.ids.reserve(static_cast<std::size_t>(room_of_a + room_of_b + separators + 2));
   text.ids.push_back(special.classification);
   append_part(a, room_of_a, truncation, text.ids);
-  text.ids.push_back(special.separator);
+  text.ids.insert(text.ids.end(), second ? static_cast<std::size_t>(separators) : 1,
+                  special.separator);
   text.second = text.length();
   if (second) {
     append_part(b, room_of_b, truncation, text.ids);

@@ -1,5 +1,6 @@
 // A sentence or a pair of sentences as ids, in BERT's form: [CLS] first [SEP] or [CLS] first [SEP]
-// second [SEP]. They are cut to a length as Hugging Face's tokenizers do ("longest first").
+// second [SEP]; a tokenizer may have two separators between them, as RoBERTa's has. They are cut to
+// a length as Hugging Face's tokenizers do ("longest first").
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 #include "interop/tokenizer_json.h"
 #include "text/byte_level_file.h"
 #include "text/chat_template.h"
+#include "text/foreign_files.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/tokenizer.h"
@@ -171,23 +172,6 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
   return config;
 }
 
-// Whether tokenizer.model is SentencePiece's. tiktoken's lists of pieces have the same file name.
-bool has_sentencepiece_model(const fs::path& folder, bool byte_level,
-                             std::vector<std::string>& notes) {
-  const fs::path file = folder / kSentencePiece;
-  if (!is_there(file)) return false;
-  if (is_sentencepiece_model(read_file(file, kLargestVocabulary))) return true;
-  if (!byte_level) {
-    throw_failure(file.string(), "is not a SentencePiece model",
-                  "where it is tiktoken's, put the tokenizer.json of a byte-level BPE beside it, "
-                  "which AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
-  }
-  notes.push_back(
-      "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as transformers "
-      "does");
-  return false;
-}
-
 void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) {
   const fs::path config = folder / kTokenizerConfigFile;
   const json flags = is_there(config) ? read_json(config) : json::object();
@@ -197,13 +181,53 @@ void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) 
       "as tokenizer.model says");
 }
 
+// tokenizer.json, or nothing if the folder has none that is read here. A note gives the reason.
+// Throws Error (failure) for a byte-level one that is damaged.
+std::unique_ptr<Tokenizer> read_whole_file(const fs::path& file, const std::string& text,
+                                           std::vector<std::string>& notes) {
+  if (text.empty()) return nullptr;
+  if (!is_byte_level_file(text)) {
+    notes.push_back("its tokenizer.json is none that is read here: BPE and unigram models are");
+    return nullptr;
+  }
+  try {
+    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+  } catch (const Error& error) {
+    if (text.find("\"ByteLevel\"") != std::string::npos) throw;
+    notes.push_back(fmt::format("its tokenizer.json is not read here: {}", error.what()));
+    return nullptr;
+  }
+}
+
+// tiktoken's lists of pieces have the same name as SentencePiece's model.
+std::unique_ptr<Tokenizer> read_tokenizer_of(const fs::path& folder,
+                                             std::vector<std::string>& notes) {
+  const fs::path model = folder / kSentencePiece, file = folder / kTokenizerFile;
+  const std::string text = is_there(file) ? read_file(file, kLargestVocabulary) : "";
+  const bool has_model = is_there(model);
+  if (has_model && is_sentencepiece_model(read_file(model, kLargestVocabulary))) {
+    std::unique_ptr<Tokenizer> tokenizer =
+        open_model_file(model, is_byte_level_file(text) ? file : "", notes);
+    if (tokenizer->kind() == TokenizerKind::sentencepiece) note_prefix_space(folder, notes);
+    return tokenizer;
+  }
+  std::unique_ptr<Tokenizer> whole = read_whole_file(file, text, notes);
+  if (has_model && whole != nullptr) {
+    notes.push_back(
+        "its tokenizer.model is no SentencePiece model: its tokenizer.json is read, as "
+        "transformers does");
+  }
+  if (whole != nullptr) return whole;
+  if (has_model) return open_tokenizer({.kind = TokenizerKind::byte_level, .file = model});
+  if (!has_vocabulary_and_merges(folder)) return nullptr;
+  return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
+}
+
 std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedModel& model) {
   model.notes.push_back(
       fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
-                  is_there(folder / kTokenizerFile)
-                      ? "its tokenizer.json is not one that is read here (a byte-level BPE, or "
-                        "SentencePiece's tokenizer.model, is)"
-                      : "it has no tokenizer.model"));
+                  is_there(folder / kTokenizerFile) ? "its tokenizer is not read"
+                                                    : "it has no tokenizer.model"));
   return make_id_tokenizer(id_model(model.settings.model.vocabulary), folder.string());
 }
 
@@ -211,17 +235,10 @@ std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedMode
 
 void read_causal_tokenizer(const fs::path& folder, PretrainedModel& model) {
   DecodingSettings& decoding = model.settings.decoding;
-  const fs::path whole = folder / kTokenizerFile;
-  const bool byte_level =
-      is_there(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary));
-  const bool pieces = has_sentencepiece_model(folder, byte_level, model.notes);
-  if (!pieces && !byte_level) {
+  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer_of(folder, model.notes);
+  if (tokenizer == nullptr) {
     model.tokenizer = make_ids(folder, model);
   } else {
-    if (pieces) note_prefix_space(folder, model.notes);
-    std::unique_ptr<Tokenizer> tokenizer =
-        open_tokenizer({.kind = pieces ? TokenizerKind::sentencepiece : TokenizerKind::byte_level,
-                        .file = pieces ? folder / kSentencePiece : whole});
     tokenizer->set_chat(read_chat_format(folder, model.notes));
     decoding.prompt_start = prompt_start_of(folder, *tokenizer, model.notes);
     model.tokenizer = std::move(tokenizer);

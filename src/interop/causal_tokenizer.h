@@ -1,9 +1,9 @@
 // The tokenizer of a folder with a causal language model, and the tokens before and after a text.
-// Reads SentencePiece's tokenizer.model or a byte-level tokenizer.json; with any other tokenizer,
-// texts are ids. The tokens before a text come from tokenizer.json's template, or from
-// tokenizer_config.json where it overrides the template, as in transformers. The token after a text
-// is eos_token_id. The chat template is chat_template.jinja or "chat_template" in
-// tokenizer_config.json.
+// Reads SentencePiece's tokenizer.model, a tokenizer.json with a BPE or unigram model, vocab.json
+// with merges.txt, or tiktoken's ranks; with any other tokenizer, texts are ids. The tokens before
+// a text come from tokenizer.json's template, or from tokenizer_config.json where it overrides the
+// template, as in transformers. The token after a text is eos_token_id. The chat template is
+// chat_template.jinja or "chat_template" in tokenizer_config.json.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,8 +17,10 @@
 #include "interop/tokenizer_json.h"
 #include "text/added_tokens.h"
 #include "text/byte_level_file.h"
+#include "text/foreign_files.h"
 #include "text/hugging_face_json.h"
 #include "text/word_tokenizer.h"
+#include "text/wordpiece_json.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -30,6 +31,8 @@ using nlohmann::json;
 
 constexpr const char* kWordPieces = "vocab.txt";
 constexpr const char* kDictionary = "dict.txt";
+// XLM-R's and CamemBERT's: the ids of a model are other than those of this SentencePiece model.
+constexpr const char* kFairseqPieces = "sentencepiece.bpe.model";
 // Files that hold a whole tokenizer. An export writes the first or the last.
 constexpr const char* kModelFiles[] = {"sentencepiece.model", "spiece.model", "tokenizer.model",
                                        "characters.json"};
@@ -113,9 +116,6 @@ void note_what_words_lack(const WordPieceModel& model, std::vector<std::string>&
     notes.push_back("its added tokens are text here: a tokenizer of words has none");
   }
 }
-
-constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
-                                                         "[MASK]"};
 
 // Collects the added tokens of a folder with a WordPiece tokenizer. They come from tokenizer.json,
 // from "added_tokens_decoder" and "additional_special_tokens" in tokenizer_config.json, and from
@@ -202,11 +202,6 @@ class AddedTokenReader {
     return std::ranges::any_of(found_,
                                [&](const auto& entry) { return entry.second.content == content; });
   }
-
-  static bool is_plain_bert_token(const AddedToken& token) {
-    const bool named = std::ranges::find(kBertTokens, token.content) != kBertTokens.end();
-    return named && !token.single_word && !token.takes_before && !token.takes_behind;
-  }
 };
 
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
@@ -259,17 +254,31 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
   }
   const fs::path file = folder / kTokenizerFile;
   const std::string whole = is_there(file) ? read_file(file, kLargestVocabulary) : "";
-  if (is_byte_level_file(whole)) {
+  const auto open_whole = [&] {
     return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
-  }
-  // An export has the same tokenizer in both files, and this one is exact.
+  };
+  const bool read_here = is_byte_level_file(whole);
+  if (read_here && whole.find("\"ByteLevel\"") != std::string::npos) return open_whole();
   for (const char* name : kModelFiles) {
-    if (is_there(folder / name)) return open_tokenizer({.file = folder / name});
+    if (is_there(folder / name))
+      return open_model_file(folder / name, read_here ? file : "", notes);
   }
+  if (read_here) return open_whole();
   if (!whole.empty()) {
     return make_wordpiece(vocabulary_of_tokenizer_json(whole, file.string()), file, notes);
   }
-  throw_failure(folder.string(), "has no tokenizer: no vocab.txt, tokenizer.json or *.model",
+  if (has_vocabulary_and_merges(folder)) {
+    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
+  }
+  if (is_there(folder / kFairseqPieces)) {
+    throw_failure((folder / kFairseqPieces).string(),
+                  "numbers its pieces otherwise than the model, whose special tokens come first",
+                  "put the model's tokenizer.json beside it, which "
+                  "AutoTokenizer.from_pretrained(...).save_pretrained(...) writes");
+  }
+  throw_failure(folder.string(),
+                "has no tokenizer: no vocab.txt, tokenizer.json, vocab.json with merges.txt or "
+                "*.model",
                 "put the model's vocab.txt beside its config.json");
 }
 

@@ -1,8 +1,9 @@
 // The tokenizer of a folder with an encoder: WordPiece from vocab.txt or tokenizer.json
-// (tokenizer_config.json tells whether it keeps case), a byte-level BPE, or a SentencePiece model.
-// If the folder also holds a dictionary of Chinese words (dict.txt), it is the word tokenizer of
-// WoBERT and RoFormer. An export writes tokenizer.json, which transformers loads,
-// tokenizer_config.json and the tokenizer's own file.
+// (tokenizer_config.json tells whether it keeps case), a BPE or unigram model from tokenizer.json,
+// a byte-level BPE from vocab.json and merges.txt, or a SentencePiece model. If the folder also
+// holds a dictionary of Chinese words (dict.txt), it is the word tokenizer of WoBERT and RoFormer.
+// An export writes tokenizer.json, which transformers loads, tokenizer_config.json and the
+// tokenizer's own file.
 #pragma once
 
 #include <cstdint>

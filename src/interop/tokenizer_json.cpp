@@ -2,76 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
-
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "interop/folder.h"
-#include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
 
-std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file) {
-  const nlohmann::json document = parse_json(text, file);
-  const auto refuse = [&](const std::string& message) {
-    throw_failure(file, message, "save the tokenizer with its vocab.txt");
-  };
-  if (!document.is_object()) refuse("is not a JSON object");
-  const auto model = document.find("model");
-  if (model == document.end() || !model->is_object() ||
-      model->value("type", nlohmann::json()) != "WordPiece" || !model->contains("vocab") ||
-      !(*model)["vocab"].is_object()) {
-    refuse("is not a WordPiece tokenizer");
+// A tokenizer.json that cannot be read is no loss where the same tokenizer is in another file.
+std::unique_ptr<Tokenizer> open_model_file(const std::filesystem::path& model,
+                                           const std::filesystem::path& whole,
+                                           std::vector<std::string>& notes) {
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer({.file = model});
+  if (whole.empty()) return tokenizer;
+  std::unique_ptr<Tokenizer> larger;
+  try {
+    larger = open_tokenizer({.kind = TokenizerKind::byte_level, .file = whole});
+  } catch (const Error&) {
+    return tokenizer;
   }
-  std::vector<const std::string*> pieces;
-  const nlohmann::json& vocabulary = (*model)["vocab"];
-  pieces.resize(vocabulary.size());
-  for (const auto& [piece, id] : vocabulary.items()) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= pieces.size() ||
-        pieces[id.get<std::size_t>()] != nullptr) {
-      refuse("numbers its pieces otherwise than 0, 1, 2, ...");
-    }
-    if (piece.find_first_of("\r\n") != std::string::npos) refuse("has a piece with a line break");
-    pieces[id.get<std::size_t>()] = &piece;
-  }
-  std::string lines;
-  for (const std::string* piece : pieces) {
-    // A vocabulary file drops white space at the end of a line. A piece that ends in white space,
-    // which no text yields, must not take the place of another piece.
-    const bool white = vocabulary_lines(*piece) != std::vector<std::string>{*piece};
-    lines += (white ? std::string() : *piece) + "\n";
-  }
-  return lines;
-}
-
-void require_bert_wordpiece(std::string_view text, const std::string& file) {
-  const nlohmann::json document = parse_json(text, file);
-  if (!document.is_object() || !document.contains("model")) return;
-  const nlohmann::json& model = document["model"];
-  if (!model.is_object() || model.value("type", nlohmann::json()) != "WordPiece") return;
-  const auto require = [&](const nlohmann::json& object, const std::string& path,
-                           const std::string& name, const nlohmann::json& wanted) {
-    const auto found = object.find(name);
-    if (found == object.end() || *found == wanted) return;
-    throw_failure(file,
-                  fmt::format("{}{} is {}, wanted {}", path, name, found->dump(), wanted.dump()),
-                  "only BERT's own way to cut text is computed here");
-  };
-  require(model, "model.", "continuing_subword_prefix", "##");
-  require(model, "model.", "max_input_chars_per_word", 100);
-  require(model, "model.", "unk_token", "[UNK]");
-  for (const auto& [part, type] : {std::pair("normalizer", "BertNormalizer"),
-                                   std::pair("pre_tokenizer", "BertPreTokenizer")}) {
-    const auto found = document.find(part);
-    if (found == document.end()) continue;
-    if (!found->is_object()) require(document, "", part, nlohmann::json{{"type", type}});
-    require(*found, std::string(part) + ".", "type", type);
-    require(*found, std::string(part) + ".", "clean_text", true);
-  }
+  const std::int64_t more = larger->vocabulary_size() - tokenizer->vocabulary_size();
+  if (more <= 0) return tokenizer;
+  notes.push_back(fmt::format("its tokenizer.json is read, which has {} tokens more than {}", more,
+                              model.filename().string()));
+  return larger;
 }
 
 bool write_tokenizer_json(const Tokenizer& tokenizer, const TextFrame& frame,

@@ -1,25 +1,24 @@
-// tokenizer.json, the one file in which Hugging Face's tokenizers keep a whole tokenizer. This
-// program takes only a WordPiece vocabulary from it. The functions that read are pure and trust
-// nothing in the text.
+// Hugging Face's tokenizer.json in a model's folder: beside another file of the same tokenizer, and
+// written from a tokenizer of this program.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "text/hugging_face_json.h"
+#include "text/tokenizer.h"
 
 namespace roformer {
 
-// Converts the file's WordPiece vocabulary to the text of a vocab.txt. Throws Error (failure,
-// location `file`) for another kind of tokenizer and for ids that are not 0, 1, 2, ...
-std::string vocabulary_of_tokenizer_json(std::string_view text, const std::string& file);
-
-// Throws Error (failure) for a WordPiece that splits text differently from BERT's, the only one
-// that this program computes: another way to find words, other marks for pieces inside words, or
-// text that is not cleaned. Missing fields have BERT's values. Ignores tokenizers of other kinds.
-void require_bert_wordpiece(std::string_view text, const std::string& file);
+// Opens the model's own file (tokenizer.model, spiece.model), which comes before tokenizer.json
+// (`whole`; empty: there is none that is read here): an export has the same tokenizer in both, and
+// the own file is exact. A tokenizer.json with more tokens, which were added to the model, is taken
+// in its place, with a note.
+std::unique_ptr<Tokenizer> open_model_file(const std::filesystem::path& model,
+                                           const std::filesystem::path& whole,
+                                           std::vector<std::string>& notes);
 
 // Writes tokenizer.json into the folder, with notes on what differs there. False, without a file,
 // for a tokenizer that the format cannot express.

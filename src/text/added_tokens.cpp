@@ -164,15 +164,16 @@ void LayeredTokens::insert(AddedToken token) {
   (token.normalized ? in_normal_text_ : in_text_).insert(std::move(token));
 }
 
-void LayeredTokens::split(std::string_view text, SpecialNames special,
-                          const std::function<std::string(std::string_view)>& normalize,
-                          const std::function<void(std::string_view)>& on_text,
+void LayeredTokens::split(std::string_view text, SpecialNames special, const Normalize& normalize,
+                          const std::function<void(std::string_view, std::string_view)>& on_text,
                           const std::function<void(TokenId)>& on_token) const {
   in_text_.split(
       text, special,
       [&](std::string_view part) {
-        if (!normalize) return on_text(part);
-        in_normal_text_.split(normalize(part), special, on_text, on_token);
+        if (!normalize) return on_text(part, part);
+        const std::string normal = normalize(part);
+        in_normal_text_.split(
+            normal, special, [&](std::string_view piece) { on_text(piece, normal); }, on_token);
       },
       on_token);
 }

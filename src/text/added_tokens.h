@@ -84,10 +84,12 @@ class LayeredTokens {
   bool may_find_in_normal_text(SpecialNames special) const {
     return in_normal_text_.may_find(special);
   }
-  // The same as in AddedTokens. Without `normalize`, normalised text is not searched.
-  void split(std::string_view text, SpecialNames special,
-             const std::function<std::string(std::string_view)>& normalize,
-             const std::function<void(std::string_view)>& on_text,
+  using Normalize = std::function<std::string(std::string_view)>;
+  // The same as in AddedTokens. on_text(part, whole) also gets the normalised text that the part
+  // comes from. Without `normalize`, normalised text is not searched, and the part comes from
+  // itself.
+  void split(std::string_view text, SpecialNames special, const Normalize& normalize,
+             const std::function<void(std::string_view, std::string_view)>& on_text,
              const std::function<void(TokenId)>& on_token) const;
 
  private:

@@ -54,12 +54,6 @@ bool is_bert_space(char32_t c) {
   return u_isUWhiteSpace(static_cast<UChar32>(c));
 }
 
-bool is_punctuation(char32_t c) {
-  const bool ascii = (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
-                     (c >= 123 && c <= 126);
-  return ascii || (category(c) & U_GC_P_MASK) != 0;
-}
-
 bool is_nonspacing_mark(char32_t c) {
   return category(c) == U_GC_MN_MASK;
 }
@@ -110,10 +104,16 @@ bool is_unchanged(char32_t code_point, const BertRules& rules) {
 // How a code point that survived cleaning acts when words are split.
 Role role_in_words(char32_t c) {
   if (is_bert_space(c)) return Role::space;
-  return is_punctuation(c) ? Role::punctuation : Role::letter;
+  return is_bert_punctuation(c) ? Role::punctuation : Role::letter;
 }
 
 }  // namespace
+
+bool is_bert_punctuation(char32_t c) {
+  const bool ascii = (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
+                     (c >= 123 && c <= 126);
+  return ascii || (category(c) & U_GC_P_MASK) != 0;
+}
 
 BertNormalization::BertNormalization(const BertRules& rules)
     : rules_(rules), entries_(kCodePoints) {

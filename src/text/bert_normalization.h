@@ -23,6 +23,9 @@ struct BertRules {
 inline constexpr BertRules kUncasedBert = {};
 inline constexpr BertRules kCasedBert = {.lower_case = false, .strip_accents = false};
 
+// Punctuation of Unicode 8, and the symbols of ASCII.
+bool is_bert_punctuation(char32_t c);
+
 class BertNormalization {
  public:
   enum class Role : std::uint8_t {

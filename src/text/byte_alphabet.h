@@ -40,6 +40,15 @@ class ByteAlphabet {
     return result;
   }
 
+  // The letters of bytes.
+  std::string letters_of(std::string_view bytes) const {
+    std::string result;
+    result.reserve(2 * bytes.size());
+    for (const char byte : bytes)
+      append_utf8(result, character_of(static_cast<unsigned char>(byte)));
+    return result;
+  }
+
  private:
   std::array<std::int16_t, 0x180> bytes_;  // of a code point; -1: not in the alphabet
   std::array<char32_t, 256> characters_;   // of a byte
@@ -48,6 +57,11 @@ class ByteAlphabet {
 inline const ByteAlphabet& byte_alphabet() {
   static const ByteAlphabet alphabet;
   return alphabet;
+}
+
+// As in the tokenizers' decoder, a piece with a character outside the alphabet stays unchanged.
+inline std::string bytes_of_piece(const std::string& piece) {
+  return byte_alphabet().bytes_of(piece).value_or(piece);
 }
 
 }  // namespace roformer

@@ -5,54 +5,49 @@
 #include <algorithm>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "text/split_pattern.h"
+#include "text/bpe_model.h"
+#include "text/sentencepiece_model.h"
+#include "text/unigram_model.h"
 
 namespace roformer {
 namespace {
 
-// A literal text as a pattern.
-std::string escaped(std::string_view text) {
-  std::string pattern;
-  for (const char c : text) {
-    const bool plain = static_cast<signed char>(c) < 0 || (c >= '0' && c <= '9') ||
-                       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c < ' ';
-    if (!plain) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
+constexpr std::int64_t kHighestId = 100'000'000;
+// The program's own field of a model: its merges have the ranks of their results (tiktoken).
+constexpr const char* kEqualRanks = "equal_ranks";
+constexpr std::size_t kLongestUnigramPiece = 1024;  // bytes; each is looked up at each place
 
 class ByteLevelReader {
  public:
   ByteLevelReader(std::string_view text, const std::string& location)
-      : location_(location), document_(parse_json(text, location, RepeatedNames::refused)) {}
+      : location_(location),
+        document_(parse_json(text, location, RepeatedNames::refused)),
+        fields_(document_, location) {}
 
   ByteLevelFile read() {
-    require(document_.is_object(), "is not a JSON object");
-    read_model(part(document_, "model"));
+    file_.normalization = TextNormalization(fields_);
+    file_.cutting = TextCutting(fields_);
+    file_.decoder = PieceDecoder(fields_);
+    if (!file_.cutting.gives_bytes()) {
+      const std::string& marker = file_.cutting.marker();
+      file_.marker = marker.empty() ? kSpaceMarker : marker;
+    }
+    const JsonFields model = fields_.object("model");
+    const bool unigram = model.word<bool>("type", {{"BPE", false}, {"Unigram", true}});
+    unigram ? read_scores(model) : read_vocabulary(model);
     read_added();
-    file_.pieces.resize(static_cast<std::size_t>(highest_id()) + 1);
-    file_.in_model.resize(file_.pieces.size());
-    for (const auto& [piece, id] : ids_) {
-      std::string& slot = file_.pieces[static_cast<std::size_t>(id)];
-      if (!slot.empty()) {
-        refuse(fmt::format("gives {} and {} the same id {}", printable(std::min(slot, piece)),
-                           printable(std::max(slot, piece)), id));
-      }
-      slot = piece;
-    }
-    for (const auto& [piece, id] : part(document_["model"], "vocab").items()) {
-      file_.in_model[id.get<std::size_t>()] = true;
-    }
-    read_merges(part(document_["model"], "merges"));
-    read_normalizer(json_or_null(document_, "normalizer"));
-    read_cutting();
-    read_decoder();
+    order_pieces();
+    check_bytes();
+    find_usable(model);
+    make_model(model);
     read_special();
     return std::move(file_);
   }
@@ -60,8 +55,13 @@ class ByteLevelReader {
  private:
   const std::string& location_;
   nlohmann::json document_;
+  JsonFields fields_;
   ByteLevelFile file_;
-  std::unordered_map<std::string, TokenId> ids_;
+  std::unordered_map<std::string, TokenId> ids_;  // of the pieces
+  std::vector<bool> usable_;                      // by id: whether a text may become the piece
+  std::vector<double> scores_;                    // of a unigram model's pieces
+  std::int64_t model_size_ = 0;                   // pieces of the model
+  TokenId unknown_ = -1;
 
   [[noreturn]] void refuse(const std::string& message, const std::string& hint = "") const {
     throw_failure(location_, message, hint);
@@ -69,37 +69,12 @@ class ByteLevelReader {
   void require(bool good, const std::string& message) const {
     if (!good) refuse(message);
   }
-  const nlohmann::json& part(const nlohmann::json& object, const char* name) const {
-    const auto found = object.find(name);
-    if (found == object.end()) refuse(fmt::format("lacks \"{}\"", name));
-    return *found;
-  }
-  bool flag(const nlohmann::json& object, const char* name, bool otherwise) const {
-    return json_flag(object, name, otherwise, location_);
-  }
-  std::string word(const nlohmann::json& object, const char* name) const {
-    return json_word(object, name, location_);
-  }
-  // The list of steps of a "Sequence".
-  nlohmann::json steps_of(const nlohmann::json& sequence, const char* name,
-                          const char* what) const {
-    const nlohmann::json list = json_or_null(sequence, name);
-    require(list.is_array(), fmt::format("its sequence of {} is no list", what));
-    return list;
-  }
-  // Null, or "" if the field has no effect.
-  void require_none(const nlohmann::json& model, const char* name) const {
-    const nlohmann::json value = json_or_null(model, name);
-    if (value.is_null() || value == "" || value == false || value == 0) return;
-    refuse(fmt::format("its model has \"{}\": {}, which a byte-level BPE has not", name,
-                       describe_json(value)));
-  }
 
   TokenId id_of(const nlohmann::json& value, const std::string& piece) const {
-    constexpr std::uint64_t kMost = 100'000'000;
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
+    if (!value.is_number_unsigned() ||
+        value.get<std::uint64_t>() > static_cast<std::uint64_t>(kHighestId)) {
       refuse(fmt::format("the id of {} is {}, not a number from 0 to {}", printable(piece),
-                         describe_json(value), kMost));
+                         describe_json(value), kHighestId));
     }
     return value.get<TokenId>();
   }
@@ -110,6 +85,14 @@ class ByteLevelReader {
     }
     return found->second;
   }
+
+  // Null, or "" if the field has no effect.
+  static void require_none(const JsonFields& model, const char* name) {
+    const nlohmann::json* const value = model.find(name);
+    if (value == nullptr || *value == "" || *value == false || *value == 0) return;
+    model.refuse(name, "none, which is all that is read here");
+  }
+
   // Ids without a piece cost memory, so a file may not have more such ids than pieces.
   TokenId highest_id() const {
     constexpr std::int64_t kFreely = 1000;
@@ -123,32 +106,49 @@ class ByteLevelReader {
     return highest->second;
   }
 
-  void read_model(const nlohmann::json& model) {
-    require(model.is_object() && json_or_null(model, "type") == "BPE", "holds no BPE model");
-    for (const char* name :
-         {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback"}) {
+  void read_vocabulary(const JsonFields& model) {
+    for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
       require_none(model, name);
     }
-    file_.whole_words_first = flag(model, "ignore_merges", false);
-    file_.joins_unknown = flag(model, "fuse_unk", false);
-    const nlohmann::json& vocabulary = part(model, "vocab");
-    require(vocabulary.is_object() && !vocabulary.empty(), "has no vocabulary");
+    const nlohmann::json& vocabulary = *model.object("vocab").map().value();
+    require(!vocabulary.empty(), "has no vocabulary");
     for (const auto& [piece, id] : vocabulary.items()) {
       require(!piece.empty(), "has a piece without characters");
       ids_.emplace(piece, id_of(id, piece));
     }
-    if (!json_or_null(model, "unk_token").is_null()) {
-      file_.model_unknown = known(word(model, "unk_token"), "its unk_token is");
+    if (model.find("unk_token") != nullptr) {
+      unknown_ = known(model.text("unk_token"), "its unk_token is");
     }
+    model_size_ = std::ssize(ids_);
+  }
+
+  // Pieces with their scores; the id is the place in the list. A later one of equal pieces counts.
+  void read_scores(const JsonFields& model) {
+    const nlohmann::json& list = model.list("vocab");
+    require(!list.empty(), "has no vocabulary");
+    for (const nlohmann::json& entry : list) {
+      const bool good = entry.is_array() && entry.size() == 2 && entry[0].is_string() &&
+                        entry[1].is_number() && !entry[0].get_ref<const std::string&>().empty();
+      const std::size_t size = good ? entry[0].get_ref<const std::string&>().size() : 0;
+      if (!good || size > kLongestUnigramPiece) {
+        refuse(
+            fmt::format("\"model.vocab[{}]\" is {}, wanted a piece of 1 to {} bytes and its "
+                        "score",
+                        scores_.size(), describe_json(entry), kLongestUnigramPiece));
+      }
+      ids_.insert_or_assign(entry[0].get<std::string>(), static_cast<TokenId>(scores_.size()));
+      file_.pieces.push_back(entry[0].get<std::string>());
+      scores_.push_back(entry[1].get<double>());
+    }
+    model_size_ = std::ssize(scores_);
+    unknown_ = static_cast<TokenId>(model.count("unk_id", between(0, model_size_ - 1)));
   }
 
   void read_added() {
-    const nlohmann::json list = json_or_null(document_, "added_tokens");
-    if (list.is_null()) return;
-    require(list.is_array(), "its \"added_tokens\" are no list");
-    for (const nlohmann::json& entry : list) {
+    if (fields_.find("added_tokens") == nullptr) return;
+    for (const nlohmann::json& entry : fields_.list("added_tokens")) {
       AddedToken token = parse_added_token(entry, location_);
-      token.id = id_of(part(entry, "id"), token.content);
+      token.id = id_of(json_or_null(entry, "id"), token.content);
       file_.added.push_back(std::move(token));
     }
     check_added_ids(
@@ -157,14 +157,67 @@ class ByteLevelReader {
           const auto found = ids_.find(piece);
           return found == ids_.end() ? -1 : found->second;
         },
-        std::ssize(ids_), location_);
+        model_size_, location_);
     for (const AddedToken& token : file_.added) ids_.emplace(token.content, token.id);
   }
 
+  // A unigram model's pieces are in their places already.
+  void order_pieces() {
+    file_.pieces.resize(std::max(file_.pieces.size(), static_cast<std::size_t>(highest_id()) + 1));
+    for (const auto& [piece, id] : ids_) {
+      std::string& slot = file_.pieces[static_cast<std::size_t>(id)];
+      if (!slot.empty() && slot != piece) {
+        refuse(fmt::format("gives {} and {} the same id {}", printable(std::min(slot, piece)),
+                           printable(std::max(slot, piece)), id));
+      }
+      slot = piece;
+    }
+  }
+
+  // A text never becomes a special token. Added tokens are found before the model sees a text.
+  void find_usable(const JsonFields& model) {
+    usable_.resize(file_.pieces.size());
+    if (scores_.empty()) {
+      for (const auto& [piece, id] : model.object("vocab").map().value()->items()) {
+        usable_[id.get<std::size_t>()] = true;
+      }
+    } else {
+      for (std::size_t id = 0; id < scores_.size(); ++id) {
+        usable_[id] = ids_.at(file_.pieces[id]) == static_cast<TokenId>(id);
+      }
+    }
+    for (const AddedToken& token : file_.added) {
+      if (token.special) usable_[static_cast<std::size_t>(token.id)] = false;
+    }
+  }
+
+  void make_model(const JsonFields& model) {
+    const bool byte_fallback = model.flag("byte_fallback", false);
+    if (file_.cutting.gives_bytes() && (byte_fallback || !scores_.empty())) {
+      model.refuse(byte_fallback ? "byte_fallback" : "type",
+                   "a BPE without fallback, since the step ByteLevel turns text into bytes");
+    }
+    if (!scores_.empty()) {
+      file_.model = make_unigram_model(
+          {.scores = scores_, .byte_fallback = byte_fallback, .unknown = unknown_}, file_.pieces,
+          usable_);
+      return;
+    }
+    const BpeOptions options = {.of_bytes = file_.cutting.gives_bytes(),
+                                .whole_words_first = model.flag("ignore_merges", false),
+                                .joins_unknown = model.flag("fuse_unk", false),
+                                .byte_fallback = byte_fallback,
+                                .equal_ranks = model.flag(kEqualRanks, false),
+                                .unknown = unknown_,
+                                .marker = file_.marker};
+    file_.model = make_bpe_model(options, file_.pieces, usable_, read_merges(model));
+  }
+
   // "a b", or ["a", "b"] as newer releases write it.
-  void read_merges(const nlohmann::json& list) {
-    require(list.is_array(), "its \"merges\" are no list");
-    file_.merges.reserve(list.size());
+  std::vector<BytePairMerge> read_merges(const JsonFields& model) const {
+    std::vector<BytePairMerge> merges;
+    const nlohmann::json& list = model.list("merges");
+    merges.reserve(list.size());
     for (const nlohmann::json& entry : list) {
       std::string left, right;
       if (entry.is_string()) {
@@ -180,98 +233,32 @@ class ByteLevelReader {
         right = entry[1].get<std::string>();
       }
       if (left.empty() || right.empty()) {
-        refuse(fmt::format("its merge {} is {}, not two pieces", file_.merges.size(),
-                           describe_json(entry)));
+        refuse(
+            fmt::format("its merge {} is {}, not two pieces", merges.size(), describe_json(entry)));
       }
-      file_.merges.push_back({.left = known(left, "merges"),
-                              .right = known(right, "merges"),
-                              .merged = known(left + right, "merges to")});
+      merges.push_back({.left = known(left, "merges"),
+                        .right = known(right, "merges"),
+                        .merged = known(left + right, "merges to")});
     }
+    return merges;
   }
 
-  void read_normalizer(const nlohmann::json& normalizer) {
-    if (normalizer.is_null()) return;
-    require(normalizer.is_object(), "its normalizer is no object");
-    const std::string type = word(normalizer, "type");
-    if (type == "Sequence") {
-      for (const nlohmann::json& entry : steps_of(normalizer, "normalizers", "normalizers")) {
-        read_normalizer(entry);
-      }
-    } else if (type == "NFC" || type == "NFD" || type == "NFKC" || type == "NFKD") {
-      file_.normal_forms.push_back(type);
-    } else {
-      refuse(fmt::format("normalises text by {}", printable(type)),
-             "byte-level tokenizers with NFC, NFD, NFKC or NFKD are read");
+  void check_bytes() const {
+    const bool bytes = file_.cutting.gives_bytes();
+    if (bytes && !file_.decoder.is_byte_level()) {
+      fields_.refuse("decoder", "\"ByteLevel\", since the step ByteLevel turns text into bytes");
     }
-  }
-
-  void read_cutting() {
-    const nlohmann::json cutting = json_or_null(document_, "pre_tokenizer");
-    require(cutting.is_object(), "does not cut text into words of bytes");
-    bool bytes = false;
-    read_step(cutting, bytes);
-    require(bytes, "does not turn text into bytes (\"ByteLevel\")");
-  }
-
-  void read_step(const nlohmann::json& step, bool& bytes) {
-    require(step.is_object(), "its pre-tokenizer is no object");
-    const std::string type = word(step, "type");
-    if (type == "Sequence") {
-      for (const nlohmann::json& entry : steps_of(step, "pretokenizers", "pre-tokenizers")) {
-        read_step(entry, bytes);
-      }
-      return;
+    if (!bytes && file_.decoder.is_byte_level()) {
+      fields_.refuse("pre_tokenizer",
+                     "a step \"ByteLevel\", since the decoder turns bytes into text");
     }
-    require(!bytes, "cuts text after the step \"ByteLevel\", which is not read here");
-    if (type == "ByteLevel") {
-      bytes = true;
-      file_.steps.push_back(
-          {.prefix_space = flag(step, "add_prefix_space", true),
-           .pattern = flag(step, "use_regex", true) ? std::string(kGpt2Pattern) : ""});
-    } else if (type == "Split") {
-      read_split(step);
-    } else if (type == "Digits") {
-      file_.steps.push_back(
-          {.pattern = flag(step, "individual_digits", false) ? R"(\p{N})" : R"(\p{N}+)"});
-    } else {
-      refuse(fmt::format("cuts text by {}", printable(type)),
-             "Split, Digits and ByteLevel are read");
-    }
-  }
-
-  void read_split(const nlohmann::json& step) {
-    const nlohmann::json pattern = json_or_null(step, "pattern");
-    const bool literal = pattern.is_object() && pattern.contains("String");
-    CuttingStep result = {.pattern =
-                              literal ? escaped(word(pattern, "String")) : word(pattern, "Regex")};
-    const std::string behavior = word(step, "behavior");
-    const bool inverted = flag(step, "invert", false);
-    if (behavior == "Removed") {
-      (inverted ? result.drops_rest : result.drops_matches) = true;
-    } else if (behavior != "Isolated") {
-      refuse(fmt::format("splits text with the behavior {}", printable(behavior)),
-             "Isolated and Removed are read");
-    }
-    // Throws now for a pattern that cannot be read.
-    SplitPattern(result.pattern, location_);
-    file_.steps.push_back(std::move(result));
-  }
-
-  void read_decoder() const {
-    nlohmann::json decoder = json_or_null(document_, "decoder");
-    if (json_or_null(decoder, "type") == "Sequence") {
-      const nlohmann::json list = json_or_null(decoder, "decoders");
-      if (list.is_array() && list.size() == 1) decoder = list[0];
-    }
-    require(json_or_null(decoder, "type") == "ByteLevel",
-            "does not turn bytes back into text (\"decoder\" is no \"ByteLevel\")");
   }
 
   void read_special() {
     SpecialTokens& special = file_.special;
-    read_template(json_or_null(document_, "post_processor"));
+    if (fields_.find("post_processor") != nullptr) read_template(fields_.object("post_processor"));
     file_.text_start = special.classification;
-    special.unknown = file_.model_unknown;
+    special.unknown = unknown_;
     const nlohmann::json padding = json_or_null(document_, "padding");
     if (const nlohmann::json token = json_or_null(padding, "pad_token"); token.is_string()) {
       special.padding = known(token.get<std::string>(), "pads with");
@@ -279,7 +266,7 @@ class ByteLevelReader {
     name(special.padding, {"[PAD]", "<pad>", "<|padding|>", "<|pad|>", "<|endoftext|>"});
     name(special.unknown, {"[UNK]", "<unk>"});
     name(special.mask, {"[MASK]", "<mask>", "<|mask|>"});
-    name(special.separator, {"<|endoftext|>", "</s>", "[SEP]", "<|end_of_text|>"});
+    name(special.separator, {"<|endoftext|>", "</s>", "[SEP]", "<|end_of_text|>", "<eos>"});
     // If texts only begin with a token, it also separates documents.
     if (special.separator < 0) special.separator = special.classification;
     // A token in several roles (<|endoftext|>) only ends documents, so that a generated text can
@@ -298,51 +285,68 @@ class ByteLevelReader {
     }
   }
 
-  void read_template(const nlohmann::json& processor) {
-    if (processor.is_null()) return;
-    require(processor.is_object(), "its post-processor is no object");
-    const std::string type = word(processor, "type");
-    if (type == "ByteLevel") return;
-    if (type == "Sequence") {
-      for (const nlohmann::json& entry : steps_of(processor, "processors", "post-processors")) {
-        read_template(entry);
-      }
-    } else if (type == "RobertaProcessing" || type == "BertProcessing") {
-      file_.special.classification = named_pair(processor, "cls");
-      file_.special.separator = named_pair(processor, "sep");
-    } else if (type == "TemplateProcessing") {
-      read_single(json_or_null(processor, "single"));
-    } else {
-      refuse(fmt::format("puts tokens around text by {}", printable(type)),
-             "TemplateProcessing, BertProcessing and RobertaProcessing are read");
+  void read_template(const JsonFields& processor) {
+    enum class Kind { none, sequence, pair_of_tokens, listed };
+    const Kind kind = processor.word<Kind>("type", {{"Sequence", Kind::sequence},
+                                                    {"ByteLevel", Kind::none},
+                                                    {"TemplateProcessing", Kind::listed},
+                                                    {"BertProcessing", Kind::pair_of_tokens},
+                                                    {"RobertaProcessing", Kind::pair_of_tokens}});
+    SpecialTokens& special = file_.special;
+    if (kind == Kind::sequence) {
+      for (const JsonFields& part : processor.objects("processors")) read_template(part);
+    } else if (kind == Kind::pair_of_tokens) {
+      special.classification = named_pair(processor, "cls");
+      special.separator = named_pair(processor, "sep");
+      if (processor.text("type") == "RobertaProcessing") special.pair_separators = 2;
+    } else if (kind == Kind::listed) {
+      read_single(processor);
+      read_pair(processor);
     }
   }
 
   // ["[CLS]", 0]
-  TokenId named_pair(const nlohmann::json& processor, const char* name) const {
-    const nlohmann::json pair = json_or_null(processor, name);
-    require(pair.is_array() && !pair.empty() && pair[0].is_string(),
-            fmt::format("its \"{}\" names no token", name));
-    return known(pair[0].get<std::string>(), "puts around text");
+  TokenId named_pair(const JsonFields& processor, const char* name) const {
+    const nlohmann::json* const pair = processor.find(name);
+    if (pair == nullptr || !pair->is_array() || pair->empty() || !(*pair)[0].is_string()) {
+      processor.refuse(name, "a token and its id");
+    }
+    return known((*pair)[0].get<std::string>(), "puts around text");
   }
 
   // At most one token before a text, and one after it.
-  void read_single(const nlohmann::json& list) {
-    require(list.is_array(), "its template is no list");
+  void read_single(const JsonFields& processor) {
     SpecialTokens& special = file_.special;
     bool after = false;
-    for (const nlohmann::json& entry : list) {
-      const nlohmann::json token = json_or_null(entry, "SpecialToken");
-      if (token.is_null()) {
-        require(!after && !json_or_null(entry, "Sequence").is_null(),
-                "its template for one text is not tokens around a text");
+    for (const JsonFields& entry : processor.objects("single")) {
+      if (!entry.has("SpecialToken")) {
+        if (after || !entry.has("Sequence")) {
+          processor.refuse("single", "tokens around one text");
+        }
         after = true;
         continue;
       }
       TokenId& id = after ? special.separator : special.classification;
-      require(id < 0, "puts more than one token before or after a text");
-      id = known(word(token, "id"), "puts around text");
+      if (id >= 0) processor.refuse("single", "at most one token before a text, and one after it");
+      id = known(entry.object("SpecialToken").text("id"), "puts around text");
     }
+  }
+
+  // How many separators are between two texts. Others than RoBERTa's two are one here.
+  void read_pair(const JsonFields& processor) {
+    if (processor.find("pair") == nullptr) return;
+    std::int64_t between_texts = 0;
+    bool first = false, second = false;
+    for (const JsonFields& entry : processor.objects("pair")) {
+      const bool text = entry.has("Sequence");
+      second = second || (first && text);
+      first = first || text;
+      if (!first || second || text) continue;
+      const std::string name = entry.object("SpecialToken").text("id");
+      const auto token = ids_.find(name);
+      if (token != ids_.end() && token->second == file_.special.separator) ++between_texts;
+    }
+    if (second && between_texts == 2) file_.special.pair_separators = 2;
   }
 };
 
@@ -354,9 +358,9 @@ ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& lo
 
 bool is_byte_level_file(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin != std::string_view::npos && text[begin] == '{' &&
-         text.find("\"ByteLevel\"") != std::string_view::npos &&
-         text.find("\"merges\"") != std::string_view::npos;
+  const auto has = [&](std::string_view name) { return text.find(name) != std::string_view::npos; };
+  return begin != std::string_view::npos && text[begin] == '{' && has("\"model\"") &&
+         (has("\"merges\"") || has("\"Unigram\""));
 }
 
 }  // namespace roformer

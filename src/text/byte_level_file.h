@@ -1,41 +1,33 @@
-// tokenizer.json of Hugging Face's tokenizers with a byte-level BPE (GPT-2, GPT-NeoX, Llama 3,
-// Qwen, ModernBERT, ...): vocabulary and merges, how to normalise and cut text, added tokens, and
-// which tokens to put around a text. The parser is a pure function over text and trusts nothing in
-// it.
+// tokenizer.json of Hugging Face's tokenizers with a byte-pair encoding or a unigram model: of
+// bytes (GPT-2, GPT-NeoX, Llama 3, Qwen, ModernBERT, Falcon, BLOOM, ...) or as SentencePiece has
+// them (Llama 2, Mistral, Gemma, XLM-R, CamemBERT, T5, ...). It holds the vocabulary, how to
+// normalise and cut text, added tokens, and which tokens to put around a text. The parser is a pure
+// function over text and trusts nothing in it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "text/added_tokens.h"
+#include "text/piece_decoder.h"
+#include "text/piece_model.h"
+#include "text/text_cutting.h"
+#include "text/text_normalization.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
 
-struct BytePairMerge {
-  TokenId left = 0, right = 0, merged = 0;
-};
-
-// One step that cuts text into words.
-struct CuttingStep {
-  bool prefix_space = false;  // puts a space before a text that does not begin with one
-  std::string pattern;        // of SplitPattern; empty: does not cut
-  bool drops_matches = false;
-  bool drops_rest = false;
-};
-
 struct ByteLevelFile {
   std::vector<std::string> pieces;  // of model and added tokens, by id; empty: no piece has the id
-  std::vector<bool> in_model;       // for each of them
-  std::vector<BytePairMerge> merges;
-  bool whole_words_first = false;         // a word that is a piece is taken whole, without merges
-  bool joins_unknown = false;             // unknown neighbours become one token
-  std::vector<std::string> normal_forms;  // "NFC", ..., in the order of application
-  std::vector<CuttingStep> steps;
+  TextNormalization normalization;
+  TextCutting cutting;
+  std::unique_ptr<PieceModel> model;
+  PieceDecoder decoder;
+  std::string marker;  // the character that pieces have for a space; empty: none, or bytes
   std::vector<AddedToken> added;
-  TokenId model_unknown = -1;  // for a byte without a piece; -1: none
-  TokenId text_start = -1;     // the token that its template puts before a text; -1: none
+  TokenId text_start = -1;  // the token that its template puts before a text; -1: none
   SpecialTokens special;
 };
 
@@ -43,7 +35,7 @@ struct ByteLevelFile {
 // and for ids and merges that contradict each other.
 ByteLevelFile parse_byte_level_file(std::string_view text, const std::string& location);
 
-// Whether the text looks like such a file: JSON with merges and bytes as letters.
+// Whether the text looks like such a file: JSON with merges or a unigram model.
 bool is_byte_level_file(std::string_view text);
 
 }  // namespace roformer

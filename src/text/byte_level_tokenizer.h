@@ -1,6 +1,7 @@
-// Byte-level BPE (Radford et al. 2019) from a tokenizer.json, exactly as Hugging Face's tokenizers
-// encode and decode with it. As everywhere in this program, encode() reads the name of a special
-// token in a text as letters (there: encode_special_tokens).
+// Byte-level BPE (Radford et al. 2019), and BPE and unigram models over SentencePiece's marked
+// spaces, from a tokenizer.json: exactly as Hugging Face's tokenizers encode and decode with it. As
+// everywhere in this program, encode() reads the name of a special token in a text as letters
+// (there: encode_special_tokens), and never gives a special token.
 #pragma once
 
 #include <memory>

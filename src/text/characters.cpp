@@ -29,6 +29,45 @@ bool is_word_character(char32_t c) {
          u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL);
 }
 
+// Without the joiners, and with the six numbers of Latin-1 that are no digits.
+bool is_pattern_word_character(char32_t c) {
+  const bool latin_number = c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0xBC && c <= 0xBE);
+  const bool joiner = c == 0x200C || c == 0x200D;
+  return latin_number || (is_word_character(c) && !joiner);
+}
+
+std::int32_t code_point_script(char32_t c) {
+  // Code points that Unicode 15.1 and 16 added to scripts of earlier versions.
+  struct Added {
+    char32_t first, last;
+    std::int32_t script;
+  };
+  static constexpr Added kAdded[] = {
+      {0x897, 0x897, USCRIPT_ARABIC},      {0x1B4E, 0x1B4F, USCRIPT_BALINESE},
+      {0x1B7F, 0x1B7F, USCRIPT_BALINESE},  {0x1C89, 0x1C8A, USCRIPT_CYRILLIC},
+      {0xA7CB, 0xA7CD, USCRIPT_LATIN},     {0xA7DA, 0xA7DC, USCRIPT_LATIN},
+      {0x10EC2, 0x10EC4, USCRIPT_ARABIC},  {0x10EFC, 0x10EFC, USCRIPT_ARABIC},
+      {0x116D0, 0x116E3, USCRIPT_MYANMAR}, {0x13460, 0x143FA, USCRIPT_EGYPTIAN_HIEROGLYPHS},
+      {0x2EBF0, 0x2EE5D, USCRIPT_HAN}};
+  UErrorCode error = U_ZERO_ERROR;
+  const std::int32_t script = uscript_getScript(static_cast<UChar32>(c), &error);
+  if (script != USCRIPT_UNKNOWN || U_FAILURE(error)) return U_FAILURE(error) ? -1 : script;
+  for (const Added& added : kAdded) {
+    if (c >= added.first && c <= added.last) return added.script;
+  }
+  return script;
+}
+
+bool is_mark_of_unicode_9(char32_t c) {
+  constexpr std::uint8_t kVersion = 9;
+  const auto point = static_cast<UChar32>(c);
+  if (c == 0x1CF2 || c == 0x1CF3) return true;  // letters since
+  if (c == 0x111C9 || (U_GET_GC_MASK(point) & U_GC_M_MASK) == 0) return false;
+  UVersionInfo since;
+  u_charAge(point, since);
+  return since[0] <= kVersion;
+}
+
 namespace {
 
 bool is_unspaced(UChar32 c) {

@@ -13,8 +13,18 @@ namespace roformer {
 // whatever ICU's version: a mask of U_GC_... with one bit.
 std::uint32_t code_point_category(char32_t c);
 
-// A regular expression's \w: letters, marks, digits and connectors.
+// The script in those expressions, as ICU's number; -1 for a script that ICU does not know.
+std::int32_t code_point_script(char32_t c);
+
+// \w in the regular expressions of Rust's library, with which the tokenizers find whole words:
+// letters, marks, digits and connectors.
 bool is_word_character(char32_t c);
+// \w in those of Oniguruma, with which they cut text.
+bool is_pattern_word_character(char32_t c);
+
+// Whether it is a mark (category M) in the tables with which Hugging Face's normalizers strip
+// accents, those of Unicode 9.
+bool is_mark_of_unicode_9(char32_t c);
 
 // Whether the first, or the last, character of the bytes is a letter of a script without spaces
 // between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese and the like. In such a script a

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "text/graphemes.h"
+#include "text/growing_text.h"
 #include "text/sentencepiece_model.h"
+#include "text/utf8.h"
 
 namespace roformer {
 namespace {
@@ -129,6 +133,44 @@ bool NormalizationMap::count_matches() {
     way.pop_back();
   }
   return true;
+}
+
+std::optional<std::string_view> NormalizationMap::replacement(std::string_view text) const {
+  std::size_t from = base(0);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const std::size_t unit = from ^ byte;
+    // The label of a value has its highest bit, so that no byte equals it.
+    if (byte == 0 || (units_[unit] & (1u << 31 | 0xff)) != byte) return std::nullopt;
+    if (has_leaf(unit)) {
+      const std::string_view rest = texts_.substr(text_of(unit));
+      return rest.substr(0, rest.find('\0'));
+    }
+    from = base(unit);
+  }
+  return std::nullopt;
+}
+
+std::string NormalizationMap::apply(std::string_view text) const {
+  constexpr std::size_t kLongestTaken = 5;  // bytes of a grapheme that is taken as a whole
+  GrowingText result(text.size());
+  for (std::size_t position = 0; position < text.size();) {
+    const std::size_t end = grapheme_end(text, position);
+    if (end - position <= kLongestTaken) {
+      if (const auto written = replacement(text.substr(position, end - position))) {
+        result.append(*written);
+        position = end;
+        continue;
+      }
+    }
+    while (position < end) {
+      const std::size_t begin = position;
+      next_code_point(text, position);
+      const std::string_view character = text.substr(begin, position - begin);
+      result.append(replacement(character).value_or(character));
+    }
+  }
+  return std::move(result).text();
 }
 
 }  // namespace roformer

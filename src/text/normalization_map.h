@@ -1,6 +1,6 @@
-// The rules of normalisation in a SentencePiece model (`precompiled_charsmap`): a double-array trie
-// in the format of Darts-clone, whose leaves give the text that replaces a match. At each place of
-// a text the longest match counts.
+// The rules of normalisation in a SentencePiece model or a tokenizer.json (`precompiled_charsmap`):
+// a double-array trie in the format of Darts-clone, whose leaves give the text that replaces a
+// match. At each place of a text the longest match counts.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,11 @@ class NormalizationMap {
   // nobody can have meant them: a damaged table may have more than it has bytes.
   bool for_each_rule(const std::function<void(const std::string&, std::string_view)>& action) const;
 
+  // Valid UTF-8 as Hugging Face's tokenizers normalise it. They take a grapheme of up to five bytes
+  // as a whole, and replace it by what the shortest rule that matches its beginning writes. They go
+  // through longer graphemes, and those without a rule, character by character.
+  std::string apply(std::string_view text) const;
+
  private:
   NormalizationMap(std::vector<std::uint32_t> units, std::string_view texts)
       : units_(std::move(units)), texts_(texts) {}
@@ -48,6 +53,8 @@ class NormalizationMap {
   // Where the text of a unit's leaf begins in texts_.
   std::size_t text_of(std::size_t i) const { return units_[base(i)] & ~(1u << 31); }
 
+  // What the shortest rule writes that matches the beginning of the text.
+  std::optional<std::string_view> replacement(std::string_view text) const;
   bool keeps_space(std::size_t unit) const;
   void list_children();
   bool count_matches();

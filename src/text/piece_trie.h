@@ -34,7 +34,7 @@ class TrieEdges {
   std::size_t slot(std::uint64_t key) const;
 };
 
-// A set of byte strings with ids. It finds the longest entry with which a text begins.
+// A set of byte strings with ids. It finds the entries with which a text begins.
 class PieceTrie {
  public:
   struct Match {
@@ -45,6 +45,16 @@ class PieceTrie {
   // A later entry with the same text replaces the id of an earlier one.
   void insert(std::string_view piece, std::int32_t id);
   Match longest_prefix(std::string_view text) const;
+  // Calls action(id, length) for each entry with which the text begins, the shortest first.
+  template <class Action>
+  void for_each_prefix(std::string_view text, Action action) const {
+    std::uint32_t node = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      node = edges_.child(node, static_cast<unsigned char>(text[i]));
+      if (node == 0) return;
+      if (ids_[node] >= 0) action(ids_[node], i + 1);
+    }
+  }
 
  private:
   TrieEdges edges_;

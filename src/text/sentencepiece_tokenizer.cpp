@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "text/characters.h"
+#include "text/marked_words.h"
 #include "text/sentencepiece_model.h"
 #include "text/vocabulary_tokenizer.h"
 #include "text/word_cache.h"
@@ -72,14 +72,9 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   }
   void find_words(std::span<const TokenId> ids, std::vector<char>& begins) const override {
     Tokenizer::find_words(ids, begins);
-    // A marker that is a separate piece forms one word with the text after it.
-    bool after_unspaced = false, after_marker = false;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const std::string& piece = pieces_[index_of(ids[i])];
-      if (after_unspaced || (begins_unspaced(piece) && !after_marker)) begins[i] = 1;
-      after_unspaced = ends_unspaced(piece);
-      after_marker = piece == kSpaceMarker;
-    }
+    find_marked_words(
+        [&](std::size_t i) -> const std::string& { return pieces_[index_of(ids[i])]; },
+        kSpaceMarker, begins);
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -17,15 +18,23 @@
 
 namespace roformer {
 
-// A part of a class: general categories, a range of characters, or white space.
+class CharacterClass;
+
+// A part of a class: general categories, a script, a range of characters, white space, the
+// characters of words, or a class inside the class.
 struct ClassPart {
   std::uint32_t categories = 0;  // a mask of U_GC_...
+  std::int32_t script = -1;      // ICU's number; -1: none
   char32_t first = 1, last = 0;  // empty
   bool space = false;
+  bool word = false;
+  std::shared_ptr<const CharacterClass> inner;
   bool negated = false;
 
   bool contains(char32_t c) const;
-  bool is_range() const { return first <= last && categories == 0 && !space && !negated; }
+  bool is_range() const {
+    return first <= last && categories == 0 && script < 0 && !space && !word && !inner && !negated;
+  }
   bool operator==(const ClassPart&) const = default;
 };
 
@@ -53,14 +62,15 @@ class CharacterClass {
 constexpr int kAccept = -1;
 
 struct PatternNode {
-  enum class Kind { characters, choice, lookahead };
+  // lookbehind_end: the end of the part inside a lookbehind, which must be where it began to look
+  enum class Kind { characters, choice, lookahead, lookbehind, lookbehind_end };
   Kind kind = Kind::characters;
   int next = kAccept;
-  std::size_t set = 0;  // of characters
-  int least = 1, most = 1;
+  std::size_t set = 0;      // of characters
+  int least = 1, most = 1;  // lookbehind: characters of the part inside
   bool possessive = false;
-  bool negative = false;   // lookahead
-  std::vector<int> parts;  // choice: the alternatives; lookahead: the one inside
+  bool negative = false;   // lookahead, lookbehind
+  std::vector<int> parts;  // choice: the alternatives; lookahead, lookbehind: the one inside
 };
 
 // A compiled pattern; the matcher walks its nodes over a text.
@@ -72,7 +82,9 @@ struct SplitProgram {
 
 bool ClassPart::contains(char32_t c) const {
   const bool inside = (c >= first && c <= last) || (code_point_category(c) & categories) != 0 ||
-                      (space && u_isUWhiteSpace(static_cast<UChar32>(c)));
+                      (script >= 0 && code_point_script(c) == script) ||
+                      (space && u_isUWhiteSpace(static_cast<UChar32>(c))) ||
+                      (word && is_pattern_word_character(c)) || (inner && inner->contains(c));
   return inside != negated;
 }
 
@@ -115,15 +127,17 @@ constexpr int kAnyCount = std::numeric_limits<int>::max();
 constexpr int kMostNesting = 4;
 constexpr std::size_t kMostNodes = 10'000;
 constexpr std::size_t kMostParts = 10'000;  // single characters, ranges and escapes of all classes
+constexpr std::size_t kMostInnerClasses = 64;
+constexpr int kLongestLookbehind = 255;  // characters
 
-// The mask of a general category by its short name, "L" or "Lu".
-std::optional<std::uint32_t> categories_named(const std::string& name) {
+// The general categories or the script of that name, "L", "Lu", "Uppercase_Letter" or "Han". As
+// Oniguruma does, ICU takes no notice of case, spaces, "-" and "_".
+std::optional<ClassPart> property_named(const std::string& name) {
   const int mask = u_getPropertyValueEnum(UCHAR_GENERAL_CATEGORY_MASK, name.c_str());
-  if (mask == UCHAR_INVALID_CODE) return std::nullopt;
-  const char* const known =
-      u_getPropertyValueName(UCHAR_GENERAL_CATEGORY_MASK, mask, U_SHORT_PROPERTY_NAME);
-  if (known == nullptr || name != known) return std::nullopt;
-  return static_cast<std::uint32_t>(mask);
+  if (mask != UCHAR_INVALID_CODE) return ClassPart{.categories = static_cast<std::uint32_t>(mask)};
+  const int script = u_getPropertyValueEnum(UCHAR_SCRIPT, name.c_str());
+  if (script != UCHAR_INVALID_CODE) return ClassPart{.script = script};
+  return std::nullopt;
 }
 
 // Reads a pattern. Each sequence is linked from its end, because each node stores its successor.
@@ -154,12 +168,13 @@ class PatternReader {
   std::vector<CharacterClass>& sets_;
   std::size_t position_ = 0;
   std::size_t parts_ = 0;  // of the classes in sets_
+  std::size_t inner_classes_ = 0;
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw_failure(location_,
                   fmt::format("splits text by {}, which has {}, and that is not read here",
                               printable(pattern_), what),
-                  "classes, counts, groups, (?i:...) and lookahead are");
+                  "classes, counts, groups, (?i:...), lookahead and lookbehind are");
   }
   bool at(std::string_view text) const { return pattern_.substr(position_).starts_with(text); }
   bool take(std::string_view text) {
@@ -227,11 +242,22 @@ class PatternReader {
   }
 
   void read_group(Item& item, bool folded, int depth) {
-    const bool negative = at("?!");
+    const bool negative = at("?!") || at("?<!");
     if (take("?!") || take("?=")) {
       item.node.kind = PatternNode::Kind::lookahead;
       item.node.negative = negative;
       item.node.parts = {read_choice(kAccept, folded, depth + 1)};
+    } else if (take("?<!") || take("?<=")) {
+      item.node.kind = PatternNode::Kind::lookbehind;
+      item.node.negative = negative;
+      const int end = add({.kind = PatternNode::Kind::lookbehind_end});
+      item.node.parts = {read_choice(end, folded, depth + 1)};
+      const auto [least, most] = width_of(item.node.parts[0], end);
+      if (most > kLongestLookbehind) {
+        refuse(fmt::format("a lookbehind of more than {} characters", kLongestLookbehind));
+      }
+      item.node.least = least;
+      item.node.most = most;
     } else {
       item.folded = take("?i:") || folded;
       if (!item.folded || pattern_[position_ - 1] != ':') take("?:");
@@ -240,10 +266,12 @@ class PatternReader {
       // The nodes of this first reading end at kAccept and are dropped, since their successor is
       // not known yet.
       const std::size_t nodes = nodes_.size(), sets = sets_.size(), parts = parts_;
+      const std::size_t inner_classes = inner_classes_;
       read_choice(kAccept, item.folded, depth + 1);
       nodes_.resize(nodes);
       sets_.erase(sets_.begin() + static_cast<std::ptrdiff_t>(sets), sets_.end());
       parts_ = parts;
+      inner_classes_ = inner_classes;
     }
     if (!take(")")) refuse("an unmatched \"(\"");
   }
@@ -263,7 +291,9 @@ class PatternReader {
     } else {
       return;
     }
-    if (node.kind != PatternNode::Kind::characters) refuse("a count of a lookahead");
+    if (node.kind != PatternNode::Kind::characters) {
+      refuse("a count of a lookahead or lookbehind");
+    }
     if (item.group && (node.least != 0 || node.most != 1)) refuse("a repeated group");
     item.optional = item.group.has_value();
     if (at("?")) refuse("a lazy count");
@@ -296,14 +326,15 @@ class PatternReader {
 
   CharacterClass read_set(bool folded) {
     if (at("*") || at("+") || at("?") || at("{")) refuse("a count of nothing");
-    for (const char* other : {".", "^", "$"}) {
+    for (const char* other : {"^", "$"}) {
       if (at(other)) refuse(printable(other));
     }
-    if (take("[")) return read_brackets(folded);
+    if (take("[")) return read_brackets(folded, 0);
     count_part();
+    if (take(".")) return CharacterClass({{.first = '\n', .last = '\n'}}, true, false);
     if (take("\\")) {
       const ClassPart part = read_escape();
-      return CharacterClass({part}, false, folded && part.first == part.last);
+      return part.is_range() ? single(part.first, folded) : CharacterClass({part}, false, false);
     }
     const char32_t c = take_character();
     return single(c, folded);
@@ -315,33 +346,78 @@ class PatternReader {
     return CharacterClass({{.first = c, .last = c}}, false, folded);
   }
 
-  CharacterClass read_brackets(bool folded) {
-    if (folded) refuse("a class whose case does not matter");
+  // After its "[". Sets that are joined by "&&" become the complement of the union of their
+  // complements.
+  CharacterClass read_brackets(bool folded, int depth) {
+    if (depth > kMostNesting) refuse("classes nested too deeply");
     const bool negated = take("^");
-    std::vector<ClassPart> parts;
+    std::vector<ClassPart> parts, operands;
     while (!take("]")) {
-      if (at("[") || at("&&")) refuse("a class inside of a class");
+      if (take("&&")) {
+        operands.push_back(complement_of(std::move(parts)));
+        parts.clear();
+        continue;
+      }
+      if (at("[:")) refuse("a POSIX class");
       count_part();
-      ClassPart part;
-      if (take("\\")) {
-        part = read_escape();
+      if (take("[")) {
+        parts.push_back(inner_part(read_brackets(folded, depth + 1)));
       } else {
-        part.first = part.last = take_character();
+        parts.push_back(read_range());
       }
-      if (at("-") && !at("-]")) {
-        position_ += 1;
-        const ClassPart end =
-            take("\\") ? read_escape() : ClassPart{.first = 0, .last = take_character()};
-        if (part.first > part.last || end.first > end.last || end.last < part.first ||
-            part.negated || end.negated) {
-          refuse("a range from a later to an earlier character");
-        }
-        part.last = end.last;
-      }
-      parts.push_back(part);
     }
     if (parts.empty()) refuse("an empty class");
-    return CharacterClass(parts, negated, false);
+    if (folded) parts = folded_parts(parts);
+    if (operands.empty()) return {parts, negated, folded};
+    operands.push_back(complement_of(std::move(parts)));
+    return {operands, !negated, false};
+  }
+
+  ClassPart read_range() {
+    ClassPart part;
+    if (take("\\")) {
+      part = read_escape();
+    } else {
+      part.first = part.last = take_character();
+    }
+    if (!at("-") || at("-]")) return part;
+    position_ += 1;
+    const ClassPart end =
+        take("\\") ? read_escape() : ClassPart{.first = 0, .last = take_character()};
+    if (part.first > part.last || end.first > end.last || end.last < part.first || part.negated ||
+        end.negated) {
+      refuse("a range from a later to an earlier character");
+    }
+    part.last = end.last;
+    return part;
+  }
+
+  ClassPart inner_part(CharacterClass set) {
+    if (++inner_classes_ > kMostInnerClasses) {
+      refuse(fmt::format("more than {} classes inside of classes", kMostInnerClasses));
+    }
+    return {.inner = std::make_shared<const CharacterClass>(std::move(set))};
+  }
+  ClassPart complement_of(std::vector<ClassPart> parts) {
+    if (parts.empty()) refuse("an empty class");
+    ClassPart part = inner_part(CharacterClass(parts, false, false));
+    part.negated = true;
+    return part;
+  }
+  // The letters of a class whose case does not matter, as small ones.
+  std::vector<ClassPart> folded_parts(const std::vector<ClassPart>& parts) const {
+    std::vector<ClassPart> result;
+    for (const ClassPart& part : parts) {
+      if (!part.is_range() || part.last > 127) {
+        refuse("a class whose case does not matter, of other characters than ASCII's");
+      }
+      for (char32_t c = part.first; c <= part.last; ++c) {
+        const bool capital = c >= 'A' && c <= 'Z';
+        const char32_t small = capital ? c - 'A' + 'a' : c;
+        result.push_back({.first = small, .last = small});
+      }
+    }
+    return result;
   }
 
   ClassPart read_escape() {
@@ -353,6 +429,9 @@ class PatternReader {
       case 's':
       case 'S':
         return {.space = true, .negated = c == 'S'};
+      case 'w':
+      case 'W':
+        return {.word = true, .negated = c == 'W'};
       case 'd':
       case 'D':
         return {.categories = U_GC_ND_MASK, .negated = c == 'D'};
@@ -362,10 +441,35 @@ class PatternReader {
         return {.first = '\n', .last = '\n'};
       case 't':
         return {.first = '\t', .last = '\t'};
+      case 'f':
+        return {.first = '\f', .last = '\f'};
+      case 'v':
+        return {.first = '\v', .last = '\v'};
+      case 'x':
+      case 'u':
+        return read_number_of_character(c == 'x');
       default:
         break;
     }
     if (c > 127 || u_isalnum(static_cast<UChar32>(c))) refuse("an escape");
+    return {.first = c, .last = c};
+  }
+  // \x{1F600}, \x7F or \u00A0, after its letter.
+  ClassPart read_number_of_character(bool hexadecimal) {
+    const bool braces = hexadecimal && take("{");
+    const std::size_t length = braces        ? pattern_.substr(position_).find('}')
+                               : hexadecimal ? std::size_t{2}
+                                             : std::size_t{4};
+    const std::string_view digits =
+        pattern_.substr(std::min(position_, pattern_.size())).substr(0, length);
+    std::uint32_t c = 0;
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), c, 16);
+    const bool whole = error == std::errc() && rest == digits.data() + digits.size();
+    if (!whole || (!braces && digits.size() != length) || c > 0x10FFFF) refuse("an escape");
+    // Oniguruma reads \x80 to \xFF as bytes.
+    if (hexadecimal && !braces && c > 127) refuse("an escape of a byte");
+    position_ += digits.size() + (braces ? 1 : 0);
+    if (braces && position_ > pattern_.size()) refuse("an unmatched \"{\"");
     return {.first = c, .last = c};
   }
   ClassPart read_property(bool negated) {
@@ -382,9 +486,36 @@ class PatternReader {
       negated = !negated;
       name.remove_prefix(1);
     }
-    const auto categories = categories_named(std::string(name));
-    if (!categories) refuse(fmt::format("the property {}", printable(name)));
-    return {.categories = *categories, .negated = negated};
+    std::optional<ClassPart> part = property_named(std::string(name));
+    if (!part) refuse(fmt::format("the property {}", printable(name)));
+    part->negated = negated;
+    return *part;
+  }
+
+  // The fewest and the most characters of a match from the node on, up to the node `end`, which
+  // precedes it. A node follows all nodes that it leads to.
+  std::pair<int, int> width_of(int start, int end) const {
+    std::vector<std::pair<int, int>> widths(nodes_.size() - static_cast<std::size_t>(end));
+    const auto width = [&](int number) {
+      // A part inside of another lookahead leads to no node of this one.
+      return number < end ? std::pair(0, 0) : widths[static_cast<std::size_t>(number - end)];
+    };
+    const auto sum = [](int a, int b) { return a > kAnyCount - b ? kAnyCount : a + b; };
+    for (std::size_t i = 1; i < widths.size(); ++i) {
+      const PatternNode& node = nodes_[static_cast<std::size_t>(end) + i];
+      if (node.kind == PatternNode::Kind::choice) {
+        widths[i].first = kAnyCount;
+        for (const int part : node.parts) {
+          widths[i].first = std::min(widths[i].first, width(part).first);
+          widths[i].second = std::max(widths[i].second, width(part).second);
+        }
+      } else {
+        const bool takes = node.kind == PatternNode::Kind::characters;
+        widths[i] = {sum(takes ? node.least : 0, width(node.next).first),
+                     sum(takes ? node.most : 0, width(node.next).second)};
+      }
+    }
+    return width(start);
   }
 
   // One pass over the nodes is enough: a node follows all nodes that it leads to.
@@ -424,8 +555,16 @@ class PatternMatcher {
         number = node.parts.back();
         continue;
       }
-      if (node.kind == PatternNode::Kind::lookahead) {
-        if (match(node.parts[0], position).has_value() == node.negative) return std::nullopt;
+      if (node.kind == PatternNode::Kind::lookbehind_end) {
+        if (position != origin_) return std::nullopt;
+        number = node.next;
+        continue;
+      }
+      if (node.kind != PatternNode::Kind::characters) {
+        const bool ahead = node.kind == PatternNode::Kind::lookahead;
+        const bool found =
+            ahead ? match(node.parts[0], position).has_value() : looks_behind(node, position);
+        if (found == node.negative) return std::nullopt;
         number = node.next;
         continue;
       }
@@ -447,6 +586,21 @@ class PatternMatcher {
   const std::vector<CharacterClass>& sets_;
   std::string_view text_;
   std::int64_t& effort_;
+  std::size_t origin_ = 0;  // where the innermost lookbehind looks from
+
+  // Whether the part of a lookbehind matches the characters before the position.
+  bool looks_behind(const PatternNode& node, std::size_t position) {
+    const std::size_t outer = std::exchange(origin_, position);
+    bool found = false;
+    for (int back = 0; !found; ++back) {
+      spend();
+      found = back >= node.least && match(node.parts[0], position).has_value();
+      if (found || back == node.most || position == 0) break;
+      position = character_before(text_, position);
+    }
+    origin_ = outer;
+    return found;
+  }
 
   void spend() {
     if (--effort_ < 0) {

@@ -1,7 +1,8 @@
-// The regular expressions that byte-level tokenizers cut their text with (GPT-2, GPT-4, Llama 3,
-// Qwen, ...), as Oniguruma reads them in Hugging Face's tokenizers: alternatives of characters and
-// classes with greedy or possessive counts, groups, (?i:...) and lookahead. Syntax that those
-// patterns never use (lazy counts, repeated groups, back references) is refused.
+// The regular expressions that tokenizers cut their text with (GPT-2, GPT-4, Llama 3, Qwen, BLOOM,
+// ...), as Oniguruma reads them in Hugging Face's tokenizers: alternatives of characters and
+// classes with greedy or possessive counts, groups, (?i:...), lookahead and lookbehind; classes may
+// hold categories, scripts and other classes. Syntax that those patterns never use (anchors, lazy
+// counts, repeated groups, back references) is refused.
 //
 // This is our own matcher because libraries were slower and know an older Unicode (14 in PCRE2
 // 10.42, 15 in ICU 72, 16 here), so that each \p{..} and \s would have to be rewritten before they

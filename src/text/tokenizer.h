@@ -26,6 +26,7 @@ struct SpecialTokens {
   TokenId classification = -1;  // [CLS], begins a sequence
   TokenId separator = -1;       // [SEP], ends a sequence or document
   TokenId mask = -1;            // [MASK]
+  int pair_separators = 1;      // between the two texts of a pair; RoBERTa has 2
 };
 
 // A model's chat template in Hugging Face's form (text/chat_template.h), and the names that it

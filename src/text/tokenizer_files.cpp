@@ -15,6 +15,7 @@
 #include "text/byte_level_file.h"
 #include "text/byte_level_tokenizer.h"
 #include "text/chat_template.h"
+#include "text/foreign_files.h"
 #include "text/hugging_face_json.h"
 #include "text/marian_tokenizer.h"
 #include "text/plain_tokenizers.h"
@@ -24,6 +25,7 @@
 #include "text/translation_tokenizers.h"
 #include "text/vocabulary_tokenizer.h"
 #include "text/word_tokenizer.h"
+#include "text/wordpiece_json.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace roformer {
@@ -95,8 +97,8 @@ const FileKind& recognised_kind(const TokenizerSource& source) {
   }
   throw_failure(
       source.location, source.contents.empty() ? "is empty, not a tokenizer" : "is no tokenizer",
-      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a byte-level "
-      "BPE, and character lists");
+      "known are SentencePiece models, WordPiece's vocab.txt, tokenizer.json with a BPE or unigram "
+      "model, vocab.json with merges.txt, tiktoken's ranks, and character lists");
 }
 
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerSource source) {
@@ -179,9 +181,11 @@ std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
   if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
   if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  return is_in_folder(whole) && is_byte_level_file(read_file(whole, kLargestVocabulary))
-             ? whole.string()
-             : "";
+  if (is_in_folder(whole)) {
+    const std::string text = read_file(whole, kLargestVocabulary);
+    if (is_byte_level_file(text) || is_wordpiece_json(text)) return whole.string();
+  }
+  return has_vocabulary_and_merges(folder) ? (folder / "vocab.json").string() : "";
 }
 
 // Refuses a folder of Hugging Face's, with a config.json or a tokenizer_config.json, and says what
@@ -223,10 +227,16 @@ std::unique_ptr<Tokenizer> open_tokenizer(const TokenizerSettings& settings) {
     }
     return tokenizer;
   }
-  return make_tokenizer({.kind = settings.kind,
-                         .contents = read_file(settings.file, kLargestVocabulary),
-                         .cased = settings.cased,
-                         .location = settings.file.string()});
+  TokenizerSource source = {.kind = settings.kind,
+                            .contents = read_tokenizer_file(settings.file),
+                            .cased = settings.cased,
+                            .location = settings.file.string()};
+  if (is_wordpiece_json(source.contents)) {
+    const WordPieceModel model = wordpiece_of_tokenizer_json(source.contents, source.location);
+    source.contents = wordpiece_contents(model);
+    source.cased = !model.rules.lower_case;
+  }
+  return make_tokenizer(std::move(source));
 }
 
 std::string Tokenizer::file_name_of(TokenizerKind kind) {

@@ -198,7 +198,8 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
       return encode_words(text, *cache, ids);
     }
     added_.split(
-        text, names, normalized, [&](std::string_view part) { encode_words(part, *cache, ids); },
+        text, names, normalized,
+        [&](std::string_view part, std::string_view) { encode_words(part, *cache, ids); },
         [&](TokenId id) { ids.push_back(id); });
   }
 

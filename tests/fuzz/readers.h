@@ -16,8 +16,8 @@
 #include "fuzz/pickle_readers.h"
 #include "fuzz/reader.h"
 #include "interop/family.h"
-#include "interop/tokenizer_json.h"
 #include "tensor/safetensors_header.h"
+#include "text/wordpiece_json.h"
 
 namespace roformer::fuzz {
 

@@ -9,6 +9,7 @@
 #include "fuzz/reader.h"
 #include "text/byte_level_tokenizer.h"
 #include "text/chat_template.h"
+#include "text/foreign_files.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/word_dictionary.h"
 #include "text/word_tokenizer.h"
@@ -61,9 +62,23 @@ inline void read_chat_template(std::string_view input) {
       {{.role = "system", .content = "Be brief."}, {.role = "user", .content = "a \xC3\xA9"}});
 }
 
-// tokenizer.json with a byte-level BPE
+// tokenizer.json with a BPE or unigram model
 inline void read_byte_level(std::string_view input) {
   use_tokenizer(*make_byte_level_tokenizer(std::string(input), kFile));
+}
+
+// tiktoken's ranks
+inline void read_ranks(std::string_view input) {
+  read_byte_level(tokenizer_json_of_tiktoken(input, "cl100k_base", kFile));
+}
+
+// vocab.json, a zero, merges.txt
+inline void read_merges(std::string_view input) {
+  const std::size_t end = std::min(input.find('\0'), input.size());
+  read_byte_level(
+      tokenizer_json_of({.vocabulary = std::string(input.substr(0, end)),
+                         .merges = std::string(input.substr(std::min(end + 1, input.size()))),
+                         .location = kFile}));
 }
 
 // words.json
@@ -86,6 +101,7 @@ inline void read_dictionary(std::string_view input) {
 inline constexpr Reader kReaders[] = {
     {"wordpiece", read_wordpiece},   {"sentencepiece", read_sentencepiece},
     {"byte_level", read_byte_level}, {"chat_template", read_chat_template},
-    {"words", read_words},           {"dictionary", read_dictionary}};
+    {"words", read_words},           {"dictionary", read_dictionary},
+    {"ranks", read_ranks},           {"merges", read_merges}};
 
 }  // namespace roformer::fuzz

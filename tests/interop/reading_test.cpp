@@ -12,8 +12,8 @@
 #include "interop/encoder_tokenizer.h"
 #include "interop/fixtures.h"
 #include "interop/folder_copy.h"
-#include "interop/tokenizer_json.h"
 #include "temporary_folder.h"
+#include "text/wordpiece_json.h"
 
 using namespace roformer;
 namespace fs = std::filesystem;

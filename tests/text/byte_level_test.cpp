@@ -121,6 +121,19 @@ TEST_CASE("Texts are encoded and decoded byte by byte as tokenizers does it") {
   }
 }
 
+TEST_CASE("Every step that cuts or rewrites text does it as tokenizers does") {
+  const nlohmann::json reference = byte_level_fixture("byte_level_cutting_cases.json");
+  REQUIRE(reference.size() == 38);
+  for (const auto& one : reference) {
+    const auto tokenizer = patched_tokenizer(one["patch"]);
+    for (const auto& text : one["texts"]) {
+      CAPTURE(one["name"].get<std::string>(), text["text"].get<std::string>());
+      CHECK(tokenizer->encode(text["text"].get<std::string>()) ==
+            text["ids"].get<std::vector<TokenId>>());
+    }
+  }
+}
+
 TEST_CASE("Special tokens of a byte-level file are known by its template and their names") {
   const nlohmann::json base = byte_level_fixture("byte_level.json");
   const auto id = [&](const char* name) { return base["model"]["vocab"][name].get<TokenId>(); };
@@ -219,16 +232,16 @@ TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong
   CHECK(refusal(vocabulary("new", -1)).find("the id of \"new\" is -1") != std::string::npos);
   CHECK(refusal(vocabulary("new", 1 << 30)).find("the id of \"new\"") != std::string::npos);
   CHECK(refusal(vocabulary("new", 90'000'000)).find("numbers \"new\"") != std::string::npos);
-  CHECK(refusal(merges(nullptr)).find("\"merges\" are no list") != std::string::npos);
+  CHECK(refusal(merges(nullptr)).find("\"model.merges\"") != std::string::npos);
   CHECK(refusal(merges({"a"})).find("its merge 0 is \"a\"") != std::string::npos);
   CHECK(refusal(merges({"a zzz"})).find("merges \"zzz\", which is no piece") != std::string::npos);
   CHECK(refusal(merges({"z z"})).find("merges to \"zz\"") != std::string::npos);
-  CHECK(refusal({{"model", {{"type", "Unigram"}}}}).find("no BPE model") != std::string::npos);
-  CHECK(refusal({{"model", {{"dropout", 0.1}}}}).find("\"dropout\"") != std::string::npos);
+  CHECK(refusal({{"model", {{"type", "Unigram"}}}}).find("\"model.vocab\"") != std::string::npos);
+  CHECK(refusal({{"model", {{"dropout", 0.1}}}}).find("\"model.dropout\"") != std::string::npos);
   CHECK(refusal({{"model", {{"unk_token", "nn"}}}}).find("unk_token") != std::string::npos);
-  CHECK(refusal({{"normalizer", {{"type", "Lowercase"}}}}).find("\"Lowercase\"") !=
+  CHECK(refusal({{"normalizer", {{"type", "Other"}}}}).find("\"normalizer.type\" is \"Other\"") !=
         std::string::npos);
-  CHECK(refusal({{"pre_tokenizer", nullptr}}).find("does not cut") != std::string::npos);
+  CHECK(refusal({{"pre_tokenizer", nullptr}}).find("\"pre_tokenizer\"") != std::string::npos);
   CHECK(refusal({{"decoder", nullptr}}).find("decoder") != std::string::npos);
   CHECK(refusal(split("(a")).find("splits text by") != std::string::npos);
   CHECK(refusal(split("a*?b")).find("a lazy count") != std::string::npos);
@@ -246,7 +259,7 @@ TEST_CASE("A wrong tokenizer.json is refused in one line that says what is wrong
   } catch (const Error& error) {
     message = error.what();
   }
-  CHECK(message == "file: lacks \"merges\"");
+  CHECK(message == "file: has no field model.merges");
 }
 
 TEST_CASE("A pattern of many optional groups is opened in no exponential time") {

@@ -12,6 +12,7 @@
 #include "config/task_facts.h"
 #include "model/sampling.h"
 #include "tasks/untrained.h"
+#include "text/sentencepiece_model.h"
 
 namespace roformer {
 namespace {
@@ -62,6 +63,15 @@ bool joins(const Tokenizer& tokenizer, TokenId id) {
   const bool has_words = tokenizer.kind() == TokenizerKind::sentencepiece ||
                          tokenizer.kind() == TokenizerKind::wordpiece;
   return has_words && !tokenizer.begins_word(id);
+}
+
+// The word as it is written in a text. A decoder drops a marked space from the first piece of a
+// text, and a mask that takes the space before it leaves none.
+std::string written(const Tokenizer& tokenizer, TokenId id, bool first) {
+  const std::string word = tokenizer.decode(std::array{id});
+  const bool marked = tokenizer.mask_spaces().before &&
+                      tokenizer.piece(id).starts_with(kSpaceMarker) && !word.starts_with(' ');
+  return marked && !first ? " " + word : word;
 }
 
 // The text with mask number `which` replaced. A piece that joins the word before it also replaces
@@ -117,17 +127,19 @@ std::vector<std::vector<MaskPrediction>> fill_mask(const TrainedModel& trained,
     const std::span row(data + static_cast<std::int64_t>(mask) * width,
                         static_cast<std::size_t>(width));
     std::vector<MaskPrediction>& predictions = result.emplace_back();
+    const bool starts = mask == 0 && parts[0].empty();
     for (const Candidate& candidate : candidates(row, {})) {
       if (static_cast<std::int64_t>(predictions.size()) == top) break;
       const auto id = static_cast<TokenId>(candidate.id);
       if (id >= tokenizer.vocabulary_size() || std::ranges::find(never, id) != never.end())
         continue;
       const std::string word = tokenizer.decode(std::array{id});
-      predictions.push_back({.id = id,
-                             .piece = tokenizer.piece(id),
-                             .text = word,
-                             .probability = candidate.probability,
-                             .filled = filled(parts, mask, word, joins(tokenizer, id))});
+      predictions.push_back(
+          {.id = id,
+           .piece = tokenizer.piece(id),
+           .text = word,
+           .probability = candidate.probability,
+           .filled = filled(parts, mask, written(tokenizer, id, starts), joins(tokenizer, id))});
     }
   }
   return result;
