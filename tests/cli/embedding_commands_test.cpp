@@ -300,7 +300,7 @@ TEST_CASE("folders of sentence-transformers with other modules are refused in on
     std::ofstream(copy.path / "st" / file) << text;
     std::string errors;
     const std::string words = said([&] {
-      errors = run({"embed", (copy.path / "st").string()}, "a\\n").errors;
+      errors = run({"embed", (copy.path / "st").string()}, "a\n").errors;
     });
     return errors + words;
   };
