@@ -259,7 +259,8 @@ TEST_CASE("an embedder learns scores, and is ranked by their correlation") {
       run({"evaluate", folder.of("cosine"), "--errors", "1", "--against", folder.of("st")}).output,
       "cosine and score farthest apart in rank"));
   CHECK(has(said([&] {
-              folder.train("warned", {"--data.train", file, "--training.steps", "1"});
+              folder.train("warned", {"--data.train", file, "--data.validation", file,
+                                      "--training.steps", "1"});
             }),
             "takes every pair as a match, whatever its score"));
 }
