@@ -307,7 +307,7 @@ TEST_CASE("folders of sentence-transformers with other modules are refused in on
   };
   const std::string transformer = R"([{"idx":0,"path":"","type":"x.Transformer"},)";
   CHECK(has(with("modules.json", transformer + R"({"path":"2_Dense","type":"x.models.Dense"}])"),
-            "has a module Dense, which this program does not have"));
+            "has a module \"Dense\", which this program does not have"));
   CHECK(has(with("modules.json", R"([{"path":"","type":"x.Transformer"}])"),
             "has no module Pooling"));
   CHECK(has(with("modules.json", transformer + R"({"path":"../up","type":"x.Pooling"}])"),
