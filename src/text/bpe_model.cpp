@@ -19,7 +19,7 @@ bool crosses(std::string_view piece, std::string_view marker) {
   return piece.find(marker) != std::string_view::npos;
 }
 
-class BpeModel final : public PieceModel {
+class BpeModel final : public WordSplitter {
  public:
   BpeModel(const BpeOptions& options, const std::vector<std::string>& pieces,
            const std::vector<bool>& usable, const std::vector<BytePairMerge>& merges)
@@ -117,10 +117,10 @@ class BpeModel final : public PieceModel {
 
 }  // namespace
 
-std::unique_ptr<PieceModel> make_bpe_model(const BpeOptions& options,
-                                           const std::vector<std::string>& pieces,
-                                           const std::vector<bool>& usable,
-                                           const std::vector<BytePairMerge>& merges) {
+std::unique_ptr<WordSplitter> make_bpe_model(const BpeOptions& options,
+                                             const std::vector<std::string>& pieces,
+                                             const std::vector<bool>& usable,
+                                             const std::vector<BytePairMerge>& merges) {
   return std::make_unique<BpeModel>(options, pieces, usable, merges);
 }
 

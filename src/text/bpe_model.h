@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "text/byte_pair_merges.h"
-#include "text/piece_model.h"
+#include "text/word_splitter.h"
 
 namespace roformer {
 
@@ -23,9 +23,9 @@ struct BpeOptions {
 };
 
 // `pieces`: by id; `usable`: whether a text may become that piece.
-std::unique_ptr<PieceModel> make_bpe_model(const BpeOptions& options,
-                                           const std::vector<std::string>& pieces,
-                                           const std::vector<bool>& usable,
-                                           const std::vector<BytePairMerge>& merges);
+std::unique_ptr<WordSplitter> make_bpe_model(const BpeOptions& options,
+                                             const std::vector<std::string>& pieces,
+                                             const std::vector<bool>& usable,
+                                             const std::vector<BytePairMerge>& merges);
 
 }  // namespace roformer

@@ -12,10 +12,10 @@
 
 #include "text/added_tokens.h"
 #include "text/piece_decoder.h"
-#include "text/piece_model.h"
 #include "text/text_cutting.h"
 #include "text/text_normalization.h"
 #include "text/tokenizer.h"
+#include "text/word_splitter.h"
 
 namespace roformer {
 
@@ -23,7 +23,7 @@ struct ByteLevelFile {
   std::vector<std::string> pieces;  // of model and added tokens, by id; empty: no piece has the id
   TextNormalization normalization;
   TextCutting cutting;
-  std::unique_ptr<PieceModel> model;
+  std::unique_ptr<WordSplitter> model;
   PieceDecoder decoder;
   std::string marker;  // the character that pieces have for a space; empty: none, or bytes
   std::vector<AddedToken> added;

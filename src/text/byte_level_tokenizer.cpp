@@ -91,7 +91,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
   std::vector<bool> hidden_;        // special tokens: not in a text
   TextNormalization normalization_;
   TextCutting cutting_;
-  std::unique_ptr<PieceModel> model_;
+  std::unique_ptr<WordSplitter> model_;
   PieceDecoder decoder_;
   std::string marker_;  // the character for a space, in pieces of characters
   TokenId text_start_;

@@ -21,7 +21,7 @@ struct BestEnd {
   TokenId id = -1;
 };
 
-class UnigramModel final : public PieceModel {
+class UnigramModel final : public WordSplitter {
  public:
   UnigramModel(UnigramOptions options, const std::vector<std::string>& pieces,
                const std::vector<bool>& usable)
@@ -98,9 +98,9 @@ class UnigramModel final : public PieceModel {
 
 }  // namespace
 
-std::unique_ptr<PieceModel> make_unigram_model(UnigramOptions options,
-                                               const std::vector<std::string>& pieces,
-                                               const std::vector<bool>& usable) {
+std::unique_ptr<WordSplitter> make_unigram_model(UnigramOptions options,
+                                                 const std::vector<std::string>& pieces,
+                                                 const std::vector<bool>& usable) {
   ROFORMER_ASSERT(!options.scores.empty());
   return std::make_unique<UnigramModel>(std::move(options), pieces, usable);
 }

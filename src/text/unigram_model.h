@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "text/piece_model.h"
+#include "text/word_splitter.h"
 
 namespace roformer {
 
@@ -18,8 +18,8 @@ struct UnigramOptions {
 };
 
 // `pieces`: by id; `usable`: whether a text may become that piece.
-std::unique_ptr<PieceModel> make_unigram_model(UnigramOptions options,
-                                               const std::vector<std::string>& pieces,
-                                               const std::vector<bool>& usable);
+std::unique_ptr<WordSplitter> make_unigram_model(UnigramOptions options,
+                                                 const std::vector<std::string>& pieces,
+                                                 const std::vector<bool>& usable);
 
 }  // namespace roformer

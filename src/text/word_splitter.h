@@ -8,9 +8,9 @@
 
 namespace roformer {
 
-class PieceModel {
+class WordSplitter {
  public:
-  virtual ~PieceModel() = default;
+  virtual ~WordSplitter() = default;
 
   // Appends the ids of a word, which is valid UTF-8 or, for vocabularies of bytes, any bytes. Safe
   // to call from several threads.
