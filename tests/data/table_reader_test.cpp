@@ -12,7 +12,7 @@ using namespace roformer;
 
 namespace {
 
-using Row = std::vector<std::string>;
+using TableRow = std::vector<std::string>;
 
 struct TableFile {
   TemporaryFolder folder;
@@ -21,9 +21,9 @@ struct TableFile {
   TableFile(const std::string& name, std::string_view text) : path(folder.path / name) {
     write_text(path, text);
   }
-  std::vector<Row> rows(TableReader::Options options = {}) const {
+  std::vector<TableRow> rows(TableReader::Options options = {}) const {
     TableReader table(path, options);
-    std::vector<Row> all{table.names()};
+    std::vector<TableRow> all{table.names()};
     while (table.next()) all.push_back(table.row());
     return all;
   }
@@ -41,10 +41,10 @@ TEST_CASE("CSV has quoted cells with commas, quotation marks and line ends in th
                        "\r\n"
                        "2,\"two\r\nlines, \",\"\"\r\n"
                        "3,a \"quoted\" word,y\n");
-  CHECK(file.rows() == std::vector<Row>{{"id", "text", "label"},
-                                        {"1", "He said \"no\", twice", "x"},
-                                        {"2", "two\nlines, ", ""},
-                                        {"3", "a \"quoted\" word", "y"}});
+  CHECK(file.rows() == std::vector<TableRow>{{"id", "text", "label"},
+                                             {"1", "He said \"no\", twice", "x"},
+                                             {"2", "two\nlines, ", ""},
+                                             {"3", "a \"quoted\" word", "y"}});
 }
 
 TEST_CASE("a damaged CSV file is refused with the line at which the row begins") {
@@ -58,14 +58,14 @@ TEST_CASE("a damaged CSV file is refused with the line at which the row begins")
 }
 
 TEST_CASE("the format follows the name of the file, or its first line") {
-  const std::vector<Row> wanted{{"a", "b"}, {"1", "2"}};
+  const std::vector<TableRow> wanted{{"a", "b"}, {"1", "2"}};
   CHECK(TableFile("x.tsv", "a\tb\n1\t2\n").rows() == wanted);
   CHECK(TableFile("x", "a\tb\n1\t2\n").rows() == wanted);
   CHECK(TableFile("x", "a,b\n1,2\n").rows() == wanted);
   CHECK(TableFile("x", "{\"b\": 2, \"a\": \"1\"}\n").rows() == wanted);
-  CHECK(TableFile("x.tsv", "a,b\n1,2\n").rows() == std::vector<Row>{{"a,b"}, {"1,2"}});
+  CHECK(TableFile("x.tsv", "a,b\n1,2\n").rows() == std::vector<TableRow>{{"a,b"}, {"1,2"}});
   CHECK(TableFile("x.csv", "1,2\n").rows({.header = false}) ==
-        std::vector<Row>{{"1", "2"}, {"1", "2"}});
+        std::vector<TableRow>{{"1", "2"}, {"1", "2"}});
 }
 
 TEST_CASE("a text file without the expected names has rows only") {
@@ -73,9 +73,9 @@ TEST_CASE("a text file without the expected names has rows only") {
   const TableFile file("x.txt", "Hello, world\nand you\n");
   TableReader table(file.path, options);
   CHECK(table.is_plain());
-  CHECK(file.rows(options) == std::vector<Row>{{"1"}, {"Hello, world"}, {"and you"}});
+  CHECK(file.rows(options) == std::vector<TableRow>{{"1"}, {"Hello, world"}, {"and you"}});
   const TableFile named("x.txt", "id,text\n1,\"a, b\"\n");
-  CHECK(named.rows(options) == std::vector<Row>{{"id", "text"}, {"1", "a, b"}});
+  CHECK(named.rows(options) == std::vector<TableRow>{{"id", "text"}, {"1", "a, b"}});
 }
 
 TEST_CASE("columns are found by name or number") {
@@ -96,13 +96,13 @@ TEST_CASE("JSON values become text, and lists keep their entries") {
                        "{\"text\": null, \"n\": 2, \"b\": false, \"l\": \"p | q\", \"more\": 1}\n"
                        "{\"n\": 2}\n");
   TableReader table(file.path, {});
-  CHECK(table.names() == Row{"b", "l", "n", "text"});
+  CHECK(table.names() == TableRow{"b", "l", "n", "text"});
   REQUIRE(table.next());
-  CHECK(table.row() == Row{"true", "x|y|z", "1.5", "a"});
-  CHECK(table.list(1, '|') == Row{"x", "y|z"});
+  CHECK(table.row() == TableRow{"true", "x|y|z", "1.5", "a"});
+  CHECK(table.list(1, '|') == TableRow{"x", "y|z"});
   REQUIRE(table.next());
   CHECK(table.text(3).empty());
-  CHECK(table.list(1, '|') == Row{"p", "q"});
+  CHECK(table.list(1, '|') == TableRow{"p", "q"});
   REQUIRE(table.next());
   CHECK(has(message_of([&] { table.text(3); }), "x.jsonl:3: has no \"text\""));
   CHECK_FALSE(table.next());
