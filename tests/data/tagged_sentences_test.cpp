@@ -11,7 +11,7 @@
 #include "temporary_folder.h"
 
 using namespace roformer;
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 namespace {
 
@@ -50,11 +50,11 @@ TEST_CASE("blank lines and -DOCSTART- end the sentences of a CoNLL file") {
                        row("Peter", "B-PER") + "-DOCSTART- -X- O\n" + row("1996", "O"));
   const auto sentences = all_of(file);
   REQUIRE(sentences.size() == 3);
-  CHECK(sentences[0].sentence.words == Words{"EU", "rejects"});
-  CHECK(sentences[0].sentence.tags == Words{"B-ORG", "O"});
+  CHECK(sentences[0].sentence.words == WordList{"EU", "rejects"});
+  CHECK(sentences[0].sentence.tags == WordList{"B-ORG", "O"});
   CHECK(sentences[0].sentence.line == 3);
-  CHECK(sentences[1].sentence.words == Words{"Peter"});
-  CHECK(sentences[2].sentence.tags == Words{"O"});
+  CHECK(sentences[1].sentence.words == WordList{"Peter"});
+  CHECK(sentences[2].sentence.tags == WordList{"O"});
   // Its lines come back in their order.
   CHECK(sentences[0].lines.size() == 4);
   CHECK(sentences[0].lines[0].text == "-DOCSTART- -X- O");
@@ -63,7 +63,7 @@ TEST_CASE("blank lines and -DOCSTART- end the sentences of a CoNLL file") {
   CHECK(sentences[0].separator == (separator == "\t" ? '\t' : ' '));
 
   const auto parts = all_of(file, {.tokens = "1", .tags = "2"});
-  CHECK(parts[0].sentence.tags == Words{"NN", "NN"});
+  CHECK(parts[0].sentence.tags == WordList{"NN", "NN"});
 }
 
 TEST_CASE("columns have names in the first line, and CoNLL-U has its own") {
@@ -71,16 +71,16 @@ TEST_CASE("columns have names in the first line, and CoNLL-U has its own") {
   const auto named = files.write("ner.tsv", "id\tword\ttag\n1\tNew York\tB-LOC\n\n2\tis\tO\n");
   const auto sentences = all_of(named, {.tokens = "word", .tags = "tag"});
   REQUIRE(sentences.size() == 2);
-  CHECK(sentences[0].sentence.words == Words{"New York"});
-  CHECK(sentences[1].sentence.tags == Words{"O"});
+  CHECK(sentences[0].sentence.words == WordList{"New York"});
+  CHECK(sentences[1].sentence.tags == WordList{"O"});
   CHECK(has(reading_problem(named, {.tokens = "wort", .tags = "tag"}),
             "tagging.tokens: " + named.string() + " has no column \"wort\""));
   CHECK(has(reading_problem(named, {.tags = "4"}), "it has 3 columns"));
 
   const auto treebank = files.write(
       "en.conllu", "# text = vámonos\n1-2\tvámonos\t_\t_\n1\tvamos\tir\tVERB\n2\tnos\tyo\tPRON\n");
-  CHECK(all_of(treebank)[0].sentence.words == Words{"vamos", "nos"});
-  CHECK(all_of(treebank)[0].sentence.tags == Words{"VERB", "PRON"});
+  CHECK(all_of(treebank)[0].sentence.words == WordList{"vamos", "nos"});
+  CHECK(all_of(treebank)[0].sentence.tags == WordList{"VERB", "PRON"});
 }
 
 TEST_CASE("a CoNLL file that cannot be read is refused by line") {
@@ -103,7 +103,7 @@ TEST_CASE("JSON Lines have lists of words and of tags, by name or by number") {
                                  "\n");
   const auto sentences = all_of(file, {.classes = {"O", "B-PER", "I-PER", "B-ORG"}});
   REQUIRE(sentences.size() == 2);
-  CHECK(sentences[0].sentence.tags == Words{"B-ORG", "O"});
+  CHECK(sentences[0].sentence.tags == WordList{"B-ORG", "O"});
   CHECK(sentences[0].object["id"] == 7);
   CHECK(sentences[1].sentence.words.empty());
   CHECK(has(reading_problem(file), "train.jsonl:1 has numbers as tags, and their names are not"));
@@ -126,25 +126,25 @@ TEST_CASE("sentences to predict are told from CoNLL by their first line") {
   };
   const auto plain = read("plain.txt", "Press Ctrl + F .\n\nDone\n");
   REQUIRE(plain.size() == 3);
-  CHECK(plain[0].sentence.words == Words{"Press", "Ctrl", "+", "F", "."});
+  CHECK(plain[0].sentence.words == WordList{"Press", "Ctrl", "+", "F", "."});
   CHECK(plain[1].sentence.words.empty());
-  CHECK(plain[2].sentence.words == Words{"Done"});
+  CHECK(plain[2].sentence.words == WordList{"Done"});
   for (const std::string text : {"Press\tO\nCtrl\tB-KEY\n", "Press O\nCtrl B-KEY\n"}) {
     const auto columns = read("columns.txt", text);
     REQUIRE(columns.size() == 1);
-    CHECK(columns[0].sentence.words == Words{"Press", "Ctrl"});
+    CHECK(columns[0].sentence.words == WordList{"Press", "Ctrl"});
     CHECK(columns[0].sentence.tags.empty());
   }
   const TaggedReader::Options named{.tokens = "word", .labelled = false};
   CHECK(all_of(files.write("a.conll", "id\tword\n1\tCtrl\n"), named)[0].sentence.words ==
-        Words{"Ctrl"});
-  CHECK(all_of(files.write("a.conll", "Ctrl\tx\n"), named)[0].sentence.words == Words{"Ctrl"});
-  CHECK(read("words.conll", "Press\nCtrl\n\n")[0].sentence.words == Words{"Press", "Ctrl"});
-  CHECK(read("objects", "{\"words\": [\"Press\"]}\n")[0].sentence.words == Words{"Press"});
+        WordList{"Ctrl"});
+  CHECK(all_of(files.write("a.conll", "Ctrl\tx\n"), named)[0].sentence.words == WordList{"Ctrl"});
+  CHECK(read("words.conll", "Press\nCtrl\n\n")[0].sentence.words == WordList{"Press", "Ctrl"});
+  CHECK(read("objects", "{\"words\": [\"Press\"]}\n")[0].sentence.words == WordList{"Press"});
 }
 
 TEST_CASE("the tags tell their scheme") {
-  const auto scheme = [](const Words& tags) {
+  const auto scheme = [](const WordList& tags) {
     return scheme_of(tags, TagScheme::automatic, "train.conll");
   };
   CHECK(scheme({"O", "B-PER", "I-PER"}) == TagScheme::bio);
@@ -153,27 +153,27 @@ TEST_CASE("the tags tell their scheme") {
   CHECK(scheme({"O", "B-PER", "I-PER", "E-PER", "S-LOC"}) == TagScheme::bioes);
   CHECK(scheme({"NOUN", "VERB", "X"}) == TagScheme::plain);
   CHECK(scheme({"O", "menu"}) == TagScheme::plain);
-  const auto problem = [&](const Words& tags, TagScheme wanted) {
+  const auto problem = [&](const WordList& tags, TagScheme wanted) {
     return message_of([&] { scheme_of(tags, wanted, "train.conll"); });
   };
   CHECK(has(problem({"O", "B-PER", "PER"}, TagScheme::automatic),
             "train.conll: has tags of no one scheme: \"PER\" beside B- or I-"));
   CHECK(has(problem({"O", "B-PER", "L-PER", "U-PER"}, TagScheme::automatic), "write E- for L-"));
   CHECK(has(problem({"O", "S-PER"}, TagScheme::bio), "tagging.scheme: is bio, and train.conll"));
-  CHECK(ordered_tags({"I-B", "O", "B-A", "O", "B-B"}) == Words{"O", "B-A", "B-B", "I-B"});
+  CHECK(ordered_tags({"I-B", "O", "B-A", "O", "B-B"}) == WordList{"O", "B-A", "B-B", "I-B"});
 }
 
 TEST_CASE("IOB1 becomes BIO, and sequences that break a scheme are found") {
-  Words tags = {"I-A", "I-A", "B-A", "O", "I-B", "I-A"};
+  WordList tags = {"I-A", "I-A", "B-A", "O", "I-B", "I-A"};
   CHECK(count_beginnings(tags).all == 4);
   CHECK(count_beginnings(tags).inside == 3);
   CHECK(is_broken(tags, TagScheme::bio));
   mark_beginnings(tags);
-  CHECK(tags == Words{"B-A", "I-A", "B-A", "O", "B-B", "B-A"});
+  CHECK(tags == WordList{"B-A", "I-A", "B-A", "O", "B-B", "B-A"});
   CHECK(!is_broken(tags, TagScheme::bio));
   CHECK(!is_broken({"B-A", "I-A", "E-A", "S-A", "O"}, TagScheme::bioes));
-  for (const Words& broken :
-       {Words{"B-A", "O"}, Words{"B-A", "E-B"}, Words{"I-A"}, Words{"B-A", "I-A"}}) {
+  for (const WordList& broken :
+       {WordList{"B-A", "O"}, WordList{"B-A", "E-B"}, WordList{"I-A"}, WordList{"B-A", "I-A"}}) {
     CHECK(is_broken(broken, TagScheme::bioes));
   }
   CHECK(!is_broken({"I-A"}, TagScheme::plain));
