@@ -59,7 +59,7 @@ std::optional<std::size_t> find_label_column(const TableReader& table,
 [[noreturn]] void refuse_no_column(const TableReader& table, const char* key, const char* what) {
   throw_usage(key, fmt::format("{} has no column of a usual name for the {}", table.file(), what),
               fmt::format("--{} NAME or its number; its columns: {}", key,
-                          printable(few_of(table.names(), kFewClasses))));
+                          clean_line(few_of(table.names(), kFewClasses))));
 }
 
 std::size_t label_column(const TableReader& table, const ClassificationSettings& settings) {
@@ -139,8 +139,8 @@ class RowReader {
     const auto found = numbers_.find(name);
     if (found != numbers_.end()) return found->second;
     throw_failure(table_.location(),
-                  fmt::format("got label \"{}\", wanted one of {}", printable(name),
-                              printable(few_of(settings_.classes, kFewClasses))),
+                  fmt::format("got label {}, wanted one of {}", printable(name),
+                              clean_line(few_of(settings_.classes, kFewClasses))),
                   "the classes are those of data.train, or of classification.classes");
   }
 
@@ -150,8 +150,7 @@ class RowReader {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error == std::errc() && stop == end && std::isfinite(value)) return value;
-    throw_failure(table_.location(),
-                  fmt::format("got score \"{}\", wanted a number", printable(text)),
+    throw_failure(table_.location(), fmt::format("got score {}, wanted a number", printable(text)),
                   "names of classes need classification.kind single or multi");
   }
 };

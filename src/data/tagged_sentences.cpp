@@ -244,7 +244,7 @@ const nlohmann::json& TaggedReader::list(const std::string& name) const {
   const auto found = records_.object().find(name);
   if (found != records_.object().end() && found->is_array()) return *found;
   records_.refuse(
-      fmt::format("has no list \"{}\"{}", printable(name),
+      fmt::format("has no list {}{}", printable(name),
                   found == records_.object().end() ? "" : ": it is " + describe_json(*found)));
 }
 

@@ -123,7 +123,7 @@ TEST_CASE("a warm-up in minutes beside steps is refused before anything is writt
 TEST_CASE("a key that the task does not use is refused, its default is not") {
   CHECK(message({{"training.batch_tokens", "4096"}}) ==
         "--training.batch_tokens: got 4096, but the task mlm does not use it (hint: it is for "
-        "glue, translation, matching)");
+        "glue, classification, tagging, embedding, translation, matching)");
   CHECK(message({{"training.batch_tokens", "4096"}, {"task", "glue"}}) == "no error");
   CHECK(message({{"training.batch_tokens", "0"}}) == "no error");
   CHECK(has(message({{"tokenizer.kind", "bytes"}, {"task", "causal_lm"}}),

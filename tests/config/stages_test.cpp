@@ -93,7 +93,8 @@ TEST_CASE("sources are a list in a file, and one line as a flag and in a dump") 
     return refusal([&] { default_settings(all); });
   };
   CHECK(has(refused("[{directory: a}, {weight: 2}]"), "source 2: directory: is missing"));
-  CHECK(has(refused("[{directory: a, weight: -1}]"), "source 1: weight: got \"-1\", wanted a number above 0"));
+  CHECK(has(refused("[{directory: a, weight: -1}]"),
+            "source 1: weight: got \"-1\", wanted a number above 0"));
   CHECK(has(refused("[{directory: a, wieght: 1}]"), "did you mean weight"));
   CHECK(has(refused("a"), "a list of sources"));
   CHECK(has(refused("[{directory: a}]", {{"task", "glue"}}), "does not use it"));

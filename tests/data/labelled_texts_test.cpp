@@ -45,7 +45,7 @@ TEST_CASE("classes are those of the data, numbers in their order") {
   several.settings.kind = TargetKind::multi;
   several.complete();
   CHECK(several.settings.classes == std::vector<std::string>{"x", "y"});
-  CHECK(has(LabelledFile("text,label\na,x\nb,x\n").refused(), "has one class, x"));
+  CHECK(has(LabelledFile("text,label\na,x\nb,x\n").refused(), "has one class, \"x\""));
   CHECK(has(LabelledFile("text,label\na,x\nb,\n").refused(), "train.csv:3: has an empty label"));
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("columns have usual names, or those that the settings give") {
   CHECK(columns.second == 1);
   LabelledFile two("label,whatever\nx,a\n");
   CHECK(text_columns(TableReader(two.data.train, {}), two.settings).first == 1);
-  LabelledFile other("id,title,body,topic\n1,a,b,x\n");
+  LabelledFile other("id,title,body,topic\n1,a,b,x\n2,c,d,y\n");
   CHECK(has(other.refused(), "classification.label: "));
   other.settings.label = "topic";
   other.settings.text = {"title", "body"};

@@ -149,7 +149,7 @@ class ClassificationTraining : public TrainingTask {
     log::info("{} classes in {}: {}", counts.size(), targets_.title, few_of(words, kMostShown));
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] > 0) continue;
-      log::warn("{}: class \"{}\" has no example to train on", targets_.title,
+      log::warn("{}: class {} has no example to train on", targets_.title,
                 printable(targets_.classes[i]));
     }
   }
