@@ -9,6 +9,7 @@
 
 #include "analysis/golden_case.h"
 #include "analysis/position_plots.h"
+#include "base/terminal.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
@@ -82,12 +83,13 @@ void list_schemes(const PositionsOptions& options) {
     std::cout << to_json(table).dump(2) << "\n";
     return;
   }
-  std::cout << to_text(table, {.width = terminal_width()})
-            << fmt::format(
-                   "\nParameters of a model with {} layers, width {}, {} heads "
-                   "(--model.layers and so on ask for others). Held against: models that tests "
-                   "compare with transformers; golden cases check every scheme.\n",
-                   settings.model.layers, settings.model.width, settings.model.heads);
+  const std::string note = fmt::format(
+      "Parameters of a model with {} layers, width {}, {} heads (--model.layers and so on ask for "
+      "others). Held against: models that tests compare with transformers; golden cases check "
+      "every scheme.",
+      settings.model.layers, settings.model.width, settings.model.heads);
+  std::cout << to_text(table, {.width = terminal_width()}) << '\n'
+            << wrapped(note, terminal_width()) << '\n';
 }
 
 Table option_table(const std::string& scheme) {

@@ -80,7 +80,10 @@ void MuonMatrices::make_orthogonal(const at::Tensor& updates, const MuonOptions&
 void MuonMatrices::one_by_one(const at::Tensor& updates, const MuonOptions& options,
                               const std::vector<Matrix>& chosen) const {
   const auto count = std::ssize(chosen);
-  const std::int64_t threads = std::min<std::int64_t>(count, at::get_num_threads());
+  // Every product runs inside a parallel region, even that of a lone matrix: outside, the library
+  // would divide it among the threads and round it in another way than where a process has more
+  // matrices.
+  const std::int64_t threads = at::get_num_threads();
   at::parallel_for(0, threads, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t thread = first; thread < last; ++thread) {
       for (std::int64_t i = thread; i < count; i += threads) {

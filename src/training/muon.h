@@ -36,7 +36,7 @@ at::Tensor newton_schulz(const at::Tensor& x, std::int64_t iterations);
 double muon_factor(MuonScale scale, std::int64_t rows, std::int64_t columns);
 
 // How the products are made. One matrix after another in the parameters' type, in as many threads
-// as there are, one thread a matrix, so that results do not depend on the number of threads. Or
+// as there are, one thread a matrix, so that a matrix becomes the same in whichever process. Or
 // matrices of one shape together, in bfloat16 (double stays double), as GPUs want it.
 enum class MuonProducts { single, batched };
 

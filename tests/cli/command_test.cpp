@@ -254,7 +254,8 @@ TEST_CASE("a study writes over nothing that it reads, and over records alone") {
        {std::vector<std::string>{"--jobs", "3"}, {"--overwrite"}, {"--position", "rope"}}) {
     std::vector<std::string> words{"study", "--render", study};
     words.insert(words.end(), flags.begin(), flags.end());
-    CHECK(has(run(words).errors, flags[0] + ": does not apply to a record, whose runs are made already"));
+    CHECK(has(run(words).errors,
+              flags[0] + ": does not apply to a record, whose runs are made already"));
   }
   // One place, whatever is in its name.
   CHECK(has(run({"study", study, "--runs", "a,b", "--dry-run", "--format", "csv"}).output,
@@ -295,8 +296,8 @@ TEST_CASE("config check says what a run will export as, or why as nothing") {
     return run({"config", "check", file}).output;
   };
   CHECK(has(checked("task: mlm\n"), "\n  exports as RoFormerForMaskedLM\n"));
-  CHECK(
-      has(checked("task: mlm\nposition: t5\n"), "\n  cannot be exported: transformers' BERT, RoFormer and"));
+  CHECK(has(checked("task: mlm\nposition: t5\n"),
+            "\n  cannot be exported: transformers' BERT, RoFormer, NEZHA and"));
   CHECK(has(checked("task: mlm\nposition: t5\n"), "not t5"));
   CHECK(
       has(checked("matrix: {position: [rope, learned, none]}\n"), "  learned: exports as BertFor"));

@@ -279,6 +279,7 @@ TEST_CASE("a tagger of another scheme, data and source") {
     const Safetensors theirs(model_folder(name) / "model.safetensors");
     const Safetensors ours(fs::path(again) / "model.safetensors");
     for (const std::string& tensor : theirs.names()) {
+      if (tensor.ends_with("embed_positions.weight")) continue;  // sinusoids, of any length
       CAPTURE(tensor);
       REQUIRE(ours.contains(tensor));
       CHECK((ours.tensor(tensor) - theirs.tensor(tensor)).abs().max().item<double>() < 1e-6);

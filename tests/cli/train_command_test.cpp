@@ -44,7 +44,8 @@ TEST_CASE("a run that has ended says so when it is resumed, and how it would go 
   const TrainedRun trained;
   const Outcome again = run({"train", trained.tiny.run().string(), "--resume"});
   CHECK(again.code == 0);
-  CHECK(has(again.output, "tiny: was finished already (training.steps 3); --training.steps 6 goes on\n"));
+  CHECK(has(again.output,
+            "tiny: was finished already (training.steps 3); --training.steps 6 goes on\n"));
   CHECK(has(again.output, "tiny: 3 steps"));
   const std::string longer = "--training.steps";
   CHECK_FALSE(has(run({"train", trained.file, "--resume", longer, "6"}).output, "already"));

@@ -12,10 +12,10 @@
 #include "cli/run_command.h"
 #include "has.h"
 #include "in_terminal.h"
-#include "runs/trained_model.h"
-#include "tasks/language/evaluate_language.h"
 #include "runs/tiny_run.h"
+#include "runs/trained_model.h"
 #include "said.h"
+#include "tasks/language/evaluate_language.h"
 
 using namespace roformer;
 

@@ -319,7 +319,7 @@ TEST_CASE("language heads of ModernBERT with a table of their own, or without a 
 
 TEST_CASE("an encoder or another head of ModernBERT's is read without a head") {
   const ModernCopy copy("modernbert_classification");
-  copy.set("architectures", {"ModernBertForTokenClassification"});
+  copy.set("architectures", {"ModernBertForMultipleChoice"});
   const PretrainedModel read = copy.read();
   CHECK(!read.has_language_head());
   CHECK(read.classes() == 0);

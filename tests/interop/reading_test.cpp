@@ -274,7 +274,7 @@ TEST_CASE("what is no part of the model is named") {
   CHECK_THAT(notes_of(model), !Contains("position_ids"));
   CHECK(model.tensors.contains("pooler.weight"));
   const Copy copy("bert");
-  copy.set("architectures", {"BertForTokenClassification"});
+  copy.set("architectures", {"BertForMultipleChoice"});
   copy.change([](auto& tensors) {
     tensors["classifier.weight"] = at::ones({5, 16});
     tensors["classifier.bias"] = at::ones({5});
@@ -417,13 +417,17 @@ TEST_CASE("a WordPiece that cuts text otherwise than BERT's is refused, beside v
   refused("/normalizer/clean_text", false, "normalizer.clean_text is false");
 }
 
-TEST_CASE("a head of several labels a text is not taken for one of classes") {
+TEST_CASE("problem_type says whether a text has one label, several or a number") {
+  const Copy several("bert_classification");
+  several.set("problem_type", "multi_label_classification");
+  CHECK(several.read().target_kind == TargetKind::multi);
+  CHECK(read_hugging_face_folder(model_folder("bert_classification")).target_kind ==
+        TargetKind::single);
   const auto refused = [](const char* model, const char* problem, const char* words) {
     const Copy copy(model);
     copy.set("problem_type", problem);
     CHECK_THROWS_WITH(copy.read(), Contains(words));
   };
-  refused("bert_classification", "multi_label_classification", "a text has one label here");
   refused("bert_classification", "regression", "for several labels");
 }
 

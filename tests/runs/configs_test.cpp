@@ -95,5 +95,5 @@ TEST_CASE("every configuration of a GLUE task trains for two steps on a small mo
     CHECK(
         summary.validations.back().figures.contains(std::string(glue_metric(settings.glue.task))));
   }
-  CHECK(number == 10);
+  CHECK(number == 13);
 }

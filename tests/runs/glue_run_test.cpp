@@ -71,7 +71,7 @@ TEST_CASE("a small classifier learns a few examples by heart, with either head")
   const TrainedClassifier trained = open_run_of<Classifier>(tiny.run());
   const EncodedSet set = load_glue_set(trained.settings, *trained.tokenizer, GlueSplit::validation);
   const auto again = classification_figures(targets_of(trained.settings),
-                                  trained.model->predict(set.texts), set.source.examples);
+                                            trained.model->predict(set.texts), set.source.examples);
   CHECK(again.values.at(metric) == Approx(result.figures.at(metric)));
   CHECK(again.values.at("loss") == Approx(result.figures.at("loss")).epsilon(1e-4));
   const auto record = nlohmann::json::parse(read_file(tiny.run() / "run.json"));
@@ -243,6 +243,7 @@ TEST_CASE("a folder's classes come into the task's order, whichever way it is ta
   const auto rows_from = [&](const fs::path& from, const std::string& task) {
     const ModelSource source = open_model_source(from);
     std::vector<Override> keys = model_source_keys(from);
+    std::erase_if(keys, [](const Override& key) { return key.key.starts_with("classification."); });
     keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", task}, {"data.length", "16"}});
     const Settings settings = default_settings(keys);
     Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
@@ -263,6 +264,7 @@ TEST_CASE("a folder's classes come into the task's order, whichever way it is ta
 TEST_CASE("a folder that names no classes gives its head, as an import does") {
   const ModelSource source = open_model_source(model_folder("roformer_classification"));
   std::vector<Override> keys = model_source_keys(model_folder("roformer_classification"));
+  std::erase_if(keys, [](const Override& key) { return key.key.starts_with("classification."); });
   keys.insert(keys.begin(), {{"task", "glue"}, {"glue.task", "stsb"}, {"data.length", "16"}});
   const Settings settings = default_settings(keys);
   Classifier classifier(settings, source.settings.model.vocabulary, classifier_shape(settings),
@@ -300,15 +302,17 @@ TEST_CASE("metrics that are not defined are 0 with their name, never NaN") {
   std::vector<LabelledText> examples;
   for (int i = 0; i < 4; ++i) examples.push_back({.label = i % 2, .score = static_cast<double>(i)});
   const at::Tensor one_class = at::tensor({2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0}).view({4, 2});
-  const ClassificationFigures mrpc = classification_figures(glue_targets(GlueTask::mrpc), one_class, examples);
+  const ClassificationFigures mrpc =
+      classification_figures(glue_targets(GlueTask::mrpc), one_class, examples);
   CHECK(mrpc.values.at("f1") == 0);
   CHECK(mrpc.values.at("accuracy") == 0.5);
   CHECK(mrpc.values.at("collapsed") == 1);
   CHECK(mrpc.undefined == std::vector<std::string>{"f1"});
-  const ClassificationFigures cola = classification_figures(glue_targets(GlueTask::cola), one_class, examples);
+  const ClassificationFigures cola =
+      classification_figures(glue_targets(GlueTask::cola), one_class, examples);
   CHECK(cola.undefined == std::vector<std::string>{"matthews"});
-  const ClassificationFigures constant =
-      classification_figures(glue_targets(GlueTask::stsb), at::tensor({1.0, 1.0, 1.0, 1.0}).view({4, 1}), examples);
+  const ClassificationFigures constant = classification_figures(
+      glue_targets(GlueTask::stsb), at::tensor({1.0, 1.0, 1.0, 1.0}).view({4, 1}), examples);
   CHECK(constant.values.at("spearman") == 0);
   CHECK(constant.values.at("collapsed") == 1);
   CHECK(constant.undefined == std::vector<std::string>{"pearson", "spearman"});
