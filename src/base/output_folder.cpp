@@ -92,7 +92,8 @@ OutputFolder::Claim::Claim(fs::path path, const std::string& hint) : path_(std::
     if (::fstat(file.number(), &held) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
         held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
       was_taken_ = holder.starts_with(kClaimed);
-      if (!was_taken_ && !holder.empty()) {
+      // A process that was killed while it wrote its claim left the beginning of one, or nothing.
+      if (!was_taken_ && !kClaimed.starts_with(holder)) {
         throw_failure(path_.string(), "is needed for writing, but holds something else",
                       "move it away, or " + hint);
       }

@@ -137,6 +137,9 @@ TEST_CASE("the next process clears up after one that was killed") {
   SECTION("before it claimed the names") {
     write_file_atomically(lock, "");
   }
+  SECTION("while it claimed the names") {
+    write_file_atomically(lock, "roformer pro");
+  }
   SECTION("before anything was written") {
     claim();
   }
