@@ -44,6 +44,7 @@ class Checker {
               .layers = decoder});
     }
     training();
+    ranking();
     decoding();
     stages();
   }
@@ -265,6 +266,20 @@ class Checker {
               fmt::format("got {}, but {} rotates pairs of features", features, facts.name),
               "an even number");
     }
+  }
+
+  void ranking() {
+    if (s_.task != TaskKind::classification) return;
+    const TaskFacts& facts = task_facts(s_.task);
+    std::vector<std::string> names{"auto"};
+    for (const TaskFigure& figure : facts.figures(s_)) {
+      if (figure.figure == facts.ranked_by(s_)) return;
+      if (figure.figure != "collapsed") names.push_back(figure.figure);
+    }
+    problem({"classification.metric", "classification.kind"},
+            fmt::format("got {}, which classification.kind {} does not have",
+                        to_word(s_.classification.metric), to_word(s_.classification.kind)),
+            one_of(names));
   }
 
   void decoding() {

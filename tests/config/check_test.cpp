@@ -201,3 +201,14 @@ TEST_CASE("features of linear attention follow Performer's D ln D") {
   attention.kernel = AttentionKernel::elu;
   CHECK(linear_feature_count(attention, 64) == 64);
 }
+
+TEST_CASE("a classifier is ranked by a figure that its kind has") {
+  const std::string wrong =
+      message({{"task", "classification"}, {"classification.metric", "spearman"}});
+  CHECK(wrong ==
+        "--classification.metric: got spearman, which classification.kind single does not have "
+        "(hint: one of auto, loss, accuracy, macro_f1, micro_f1, matthews, auc)");
+  CHECK(message({{"task", "classification"},
+                 {"classification.kind", "regression"},
+                 {"classification.metric", "spearman"}}) == "no error");
+}
