@@ -26,7 +26,7 @@ enum class ClassificationMetric {
   loss
 };
 
-// What lies between the encoder's states and the outputs.
+// The layers between the encoder's states and the outputs.
 struct ClassifierSettings {
   ClassifierHead head = ClassifierHead::bert;
   double head_dropout = 0.1;

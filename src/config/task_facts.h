@@ -92,7 +92,7 @@ const TaskFacts* find_task(std::string_view name);
 // anything reads tasks or keys: from the initialiser of a constant at namespace scope.
 TaskKind register_task_facts(TaskFacts facts);
 
-// What a run is trained on, data.train or data.directory, and the key that names it.
+// The path of the training data, data.train or data.directory, and the key that names it.
 std::string_view data_key(const Settings& settings);
 const std::filesystem::path& data_path(const Settings& settings);
 

@@ -108,7 +108,7 @@ struct Family {
   // transformers adds no row for the token type if there are none.
   bool may_lack_token_types = false;
   bool output_bias = false;  // a translator's folder has final_logits_bias
-  // What the folder's table of tokens is multiplied by to be this program's; null: 1.
+  // The factor that turns the folder's table of tokens into this program's; null: 1.
   double (*table_factor)(const Settings& settings) = nullptr;
   WeightGroup repeated = {};  // tensors that an export writes a second time
   // The table of positions begins with rows for padding: position 0 is row pad_token_id + 1.

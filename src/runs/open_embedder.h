@@ -22,9 +22,9 @@ struct EmbedderOptions {
 };
 
 struct OpenedEmbedder {
-  // Of the run or folder, with the options: settings.embedding and data.length say how a text
-  // becomes a vector. Only an embedder, a classifier or a matcher says its pooling; other models
-  // have the mean of all tokens. Vectors have length 1 unless an embedder says otherwise.
+  // The settings of the run or folder, with the user's options. settings.embedding and data.length
+  // say how a text becomes a vector. Only an embedder, a classifier or a matcher says its pooling;
+  // other models take the mean of all tokens. Vectors have length 1 unless an embedder says no.
   Settings settings;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::unique_ptr<Embedder> model;

@@ -62,8 +62,8 @@ struct ParameterSpec {
   std::function<void(at::Tensor&)> constraint = {};  // applied in place before each forward
   bool fixed = false;     // never trained: random numbers that belong to the model
   bool projects = false;  // project() multiplies by the whole of it
-  // Of a matrix inside a layer: the rows of each matrix that is packed in it, such as those of
-  // queries, keys and values. Muon trains them. Empty for everything else.
+  // The rows of each matrix that is packed in a parameter inside a layer, such as queries, keys and
+  // values. Muon trains these matrices. Empty for all other parameters.
   std::vector<std::int64_t> matrices = {};
 };
 

@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostShares = 8;
 // The first bytes of the format before PyTorch 1.6: a pickle of one large number.
 constexpr std::string_view kOldFormat("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
 
-// What a pickle may name. The rows of storages have the type of their elements.
+// The names that a pickle may use. The rows of storages have the type of their elements.
 enum class Callable { ordered_dictionary, rebuild_tensor, rebuild_parameter, storage };
 struct CallableRow {
   std::string_view name;

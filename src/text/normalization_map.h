@@ -53,7 +53,7 @@ class NormalizationMap {
   // Where the text of a unit's leaf begins in texts_.
   std::size_t text_of(std::size_t i) const { return units_[base(i)] & ~(1u << 31); }
 
-  // What the shortest rule writes that matches the beginning of the text.
+  // The replacement by the shortest rule that matches the beginning of the text.
   std::optional<std::string_view> replacement(std::string_view text) const;
   bool keeps_space(std::size_t unit) const;
   void list_children();

@@ -1,5 +1,5 @@
-// What a SentencePiece model file says, for writers of other formats. The library keeps most of it
-// to itself.
+// The contents of a SentencePiece model file, for writers of other formats. SentencePiece's library
+// gives access to a small part of them.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 
 namespace roformer {
 
-// What becomes of the delimiters that a step finds.
+// How a step treats the delimiters that it finds.
 enum class SplitBehavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
 
 // One step. It first rewrites a part of the text and then cuts it at its delimiters.

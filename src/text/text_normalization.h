@@ -26,7 +26,7 @@ class TextNormalization {
   explicit TextNormalization(const JsonFields& file);
 
   bool changes_nothing() const { return steps_.empty(); }
-  // Of valid UTF-8. Throws Error (failure) if the steps make it far longer.
+  // The text is valid UTF-8. Throws Error (failure) if the steps make it far longer.
   NormalText apply(NormalText text) const;
 
  private:

@@ -39,7 +39,7 @@ void parse_causal(const Family& family, const JsonFields& fields, FolderConfig& 
 void parse_rotary(const Family& family, const JsonFields& fields, const RopeDefaults& rope,
                   FolderConfig& config);
 
-// What some of the causal families have and others do not.
+// Parts that only some of the causal families have.
 struct CausalExtras {
   bool window = false, embedding_norm = false;
 };

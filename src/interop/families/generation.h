@@ -1,5 +1,5 @@
-// What transformers' generate() does with a translator, as generation_config.json or config.json
-// describes it: tokens, the search, and the options that have no counterpart here.
+// generation_config.json, or the same fields in config.json, tell transformers' generate() how to
+// translate: tokens, the search, and options that have no counterpart here.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What the outputs of a classifier mean: its classes in their order, or a score. Both tasks of
-// classifiers, classification and glue, are described by this one value. This program uses the
-// order of the task's labels; a Hugging Face folder may use any order.
+// The meaning of a classifier's outputs: its classes in their order, or a score. One value
+// describes both tasks, classification and glue. This program uses the order of the task's labels;
+// a Hugging Face folder may use any order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
