@@ -30,12 +30,14 @@ std::map<std::string, double> figures_by_seed(const StudySettings& study, const 
 }
 
 struct Comparison {
+  std::string metric;
   const StudyRow* row = nullptr;
   const StudyRow* other = nullptr;
   std::int64_t seeds = 0;
   PairedComparison result;
   double corrected = 1;
   bool shown = true;
+  bool exploratory = false;  // not among the declared tests: is not corrected
 };
 
 // Empty if the rows share fewer than two seeds or have different questions.
@@ -53,7 +55,8 @@ std::optional<Comparison> compare(const StudySettings& study, const StudyRow& ro
     second.push_back(found->second);
   }
   if (first.size() < 2) return std::nullopt;
-  return Comparison{.row = &row,
+  return Comparison{.metric = figure,
+                    .row = &row,
                     .other = &other,
                     .seeds = static_cast<std::int64_t>(first.size()),
                     .result = compare_paired(first, second)};
@@ -83,30 +86,54 @@ void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& r
   }
 }
 
-// Corrects for all comparisons together. Comparisons without variance have no test.
+// Comparisons without variance have no test.
+bool is_corrected(const Comparison& comparison) {
+  return !comparison.result.degenerate && !comparison.exploratory;
+}
+
+// Corrects for all comparisons together, or for the declared ones.
 void correct(std::vector<Comparison>& comparisons) {
   std::vector<double> p_values;
   for (const Comparison& comparison : comparisons) {
-    if (!comparison.result.degenerate) p_values.push_back(comparison.result.p_value);
+    if (is_corrected(comparison)) p_values.push_back(comparison.result.p_value);
   }
   const std::vector<double> corrected = holm_adjusted(p_values);
   std::size_t next = 0;
   for (Comparison& comparison : comparisons) {
-    if (!comparison.result.degenerate) comparison.corrected = corrected[next++];
+    if (is_corrected(comparison)) comparison.corrected = corrected[next++];
   }
 }
 
 std::vector<Comparison> comparisons_of(const StudySettings& study,
                                        const std::vector<StudyRow>& rows, const Column& metric) {
   std::vector<Comparison> comparisons;
-  if (!study.reference.empty()) {
-    for (const StudyRow& row : rows) {
-      const StudyRow* const reference = reference_of(study, rows, row);
-      if (reference == nullptr) continue;
-      if (auto comparison = compare(study, row, *reference, metric.key)) {
-        comparisons.push_back(*comparison);
+  const PrimaryTests& primary = study.primary;
+  const auto is_primary = [&](const StudyRow& row) {
+    return std::ranges::any_of(row.labels, [&](const std::string& label) {
+      return std::ranges::count(primary.rows, label) > 0;
+    });
+  };
+  const auto add = [&](const StudyRow& row, const std::string& figure, bool exploratory) {
+    const StudyRow* const reference = reference_of(study, rows, row);
+    if (reference == nullptr) return;
+    std::optional<Comparison> comparison = compare(study, row, *reference, figure);
+    if (!comparison) return;
+    comparison->exploratory = exploratory;
+    comparisons.push_back(*std::move(comparison));
+  };
+  if (!primary.rows.empty()) {
+    std::vector<std::string> metrics = primary.metrics;
+    if (metrics.empty()) metrics.push_back(metric.key);
+    for (const std::string& figure : metrics) {
+      for (const StudyRow& row : rows) {
+        if (is_primary(row)) add(row, figure, false);
       }
     }
+    for (const StudyRow& row : rows) {
+      if (!is_primary(row)) add(row, metric.key, true);
+    }
+  } else if (!study.reference.empty()) {
+    for (const StudyRow& row : rows) add(row, metric.key, false);
   } else if (metric.best != Column::Best::none || !study.spread.empty()) {
     // Such a score has no better end in general, because its meaning depends on the task. Within
     // one task it has.
@@ -195,14 +222,20 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
   const std::vector<Comparison> comparisons = comparisons_of(study, rows, metric);
   const NumberFormat format = difference_format(metric, comparisons);
   constexpr NumberFormat kPValue{NumberFormat::Style::fixed, 3};
-  Table table({words_column("row"),
-               words_column(study.reference.empty() ? "best" : "reference"),
-               {.title = "seeds", .format = {NumberFormat::Style::count}},
-               {.title = "difference", .unit = metric.unit, .format = format},
-               {.title = "95 % from", .key = "low", .format = format},
-               {.title = "to", .key = "high", .format = format},
-               {.title = "p", .format = kPValue},
-               {.title = "p, Holm", .key = "p_holm", .format = kPValue}});
+  std::vector<Column> columns{words_column("row"),
+                              words_column(study.reference.empty() ? "best" : "reference"),
+                              {.title = "seeds", .format = {NumberFormat::Style::count}},
+                              {.title = "difference", .unit = metric.unit, .format = format},
+                              {.title = "95 % from", .key = "low", .format = format},
+                              {.title = "to", .key = "high", .format = format},
+                              {.title = "p", .format = kPValue},
+                              {.title = "p, Holm", .key = "p_holm", .format = kPValue}};
+  const bool declared = !study.primary.rows.empty();
+  if (declared) {
+    columns.insert(columns.begin(), words_column("figure"));
+    columns.push_back(words_column("test"));
+  }
+  Table table(columns);
   for (const Comparison& comparison : comparisons) {
     if (!comparison.shown) continue;
     const PairedComparison& result = comparison.result;
@@ -211,6 +244,11 @@ Table difference_table(const StudySettings& study, const std::vector<StudyRow>& 
     for (const double figure :
          {result.interval.low, result.interval.high, result.p_value, comparison.corrected}) {
       cells.push_back(result.degenerate ? Cell(std::monostate()) : Cell(figure));
+    }
+    if (declared) {
+      if (comparison.exploratory) cells.back() = std::monostate();
+      cells.insert(cells.begin(), metric_column(comparison.metric).title);
+      cells.emplace_back(comparison.exploratory ? "exploratory" : "declared");
     }
     table.add_row(std::move(cells));
   }
@@ -224,7 +262,9 @@ std::optional<double> p_value_of(const StudySettings& study, const std::vector<S
     const bool same =
         (comparison.row->labels == one.labels && comparison.other->labels == other.labels) ||
         (comparison.row->labels == other.labels && comparison.other->labels == one.labels);
-    if (same && !comparison.result.degenerate) return comparison.corrected;
+    if (same && is_corrected(comparison) && comparison.metric == metric.key) {
+      return comparison.corrected;
+    }
   }
   const std::optional<Comparison> alone = compare(study, one, other, metric.key);
   if (!alone || alone->result.degenerate) return std::nullopt;
@@ -233,13 +273,12 @@ std::optional<double> p_value_of(const StudySettings& study, const std::vector<S
 
 std::string difference_caption(const StudySettings& study, const std::vector<StudyRow>& rows) {
   const Column metric = compared_metric(study);
-  const auto count = std::ranges::count_if(
-      comparisons_of(study, rows, metric),
-      [](const Comparison& comparison) { return !comparison.result.degenerate; });
+  const auto count = std::ranges::count_if(comparisons_of(study, rows, metric), is_corrected);
   const std::string tests = fmt::format(
       "the mean, Student's 95 % interval and the two-sided paired t-test; \"p, Holm\" "
-      "is corrected for {} comparison{}",
-      count, count == 1 ? "" : "s");
+      "is corrected for {} comparison{}{}",
+      count, count == 1 ? "" : "s",
+      study.primary.rows.empty() ? "" : ", which were declared beforehand");
   const std::string other =
       study.reference.empty() ? "the best one" : study.reference + ", which was named beforehand";
   return fmt::format(

@@ -68,16 +68,21 @@ ordered_json protocol_json(const StudySettings& study) {
     axes.push_back({{"key", axis.key}, {"values", axis.values}});
   }
   const Settings& settings = study.runs.front().settings;
-  return {{"version", study.version},
-          {"task", to_word(settings.task)},
-          {"reference", study.reference},
-          {"columns", study.columns},
-          {"length", settings.data.length},
-          {"lengths",
-           study.evaluations.of_test() ? study.evaluations.lengths : std::vector<std::int64_t>()},
-          {"axes", std::move(axes)},
-          {"tuned", study.tuning ? study.tuning->keys : std::vector<std::string>()},
-          {"recipe", recipe_of(study)}};
+  ordered_json protocol = {
+      {"version", study.version},
+      {"task", to_word(settings.task)},
+      {"reference", study.reference},
+      {"columns", study.columns},
+      {"length", settings.data.length},
+      {"lengths",
+       study.evaluations.of_test() ? study.evaluations.lengths : std::vector<std::int64_t>()},
+      {"axes", std::move(axes)},
+      {"tuned", study.tuning ? study.tuning->keys : std::vector<std::string>()},
+      {"recipe", recipe_of(study)}};
+  if (!study.primary.rows.empty()) {
+    protocol["primary"] = {{"rows", study.primary.rows}, {"metrics", study.primary.metrics}};
+  }
+  return protocol;
 }
 
 ordered_json protocol_run_json(const StudyRun& run) {
@@ -111,6 +116,11 @@ ProtocolRecord read_protocol_record(const json& document, const std::filesystem:
     study.metric = document.at("metric").get<std::string>();
     study.version = json_integer(protocol.at("version"), record.file);
     study.reference = protocol.at("reference").get<std::string>();
+    if (protocol.contains("primary")) {  // older records have none
+      const json& primary = protocol["primary"];
+      study.primary = {.rows = primary.at("rows").get<std::vector<std::string>>(),
+                       .metrics = primary.at("metrics").get<std::vector<std::string>>()};
+    }
     study.columns = protocol.at("columns").get<std::vector<std::string>>();
     for (const json& axis : protocol.at("axes")) {
       study.axes.push_back({.key = axis.at("key").get<std::string>(),

@@ -42,6 +42,9 @@ KeyTexts recipe_of(const StudySettings& study) {
       if (!is_tuned(study, axis.key)) continue;
       values += fmt::format("{} of {}; ", axis.key, fmt::join(axis.values, ", "));
     }
+    if (!study.tuning->start.empty()) {
+      values += fmt::format("from {} on; ", fmt::join(study.tuning->start, ", "));
+    }
     recipe["tune"] = values + study.tuning->with;
   }
   return recipe;

@@ -146,11 +146,14 @@ StudySettings as_chosen(const StudySettings& given) {
   const StudySettings study = with_trials_at_hand(given, recorded);
   if (!study.tuning) return study;
   const StudySettings& trials = *study.tuning->study;
-  const bool all = std::ranges::all_of(trials.runs, [&](const StudyRun& trial) {
-    return is_taken(trial, recorded) || is_settled(training_status(trial));
-  });
-  return all ? with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)))
-             : study;
+  const std::vector<RunResult> results = trial_results(trials, recorded);
+  const std::vector<bool> needed = needed_trials(*study.tuning, results);
+  for (std::size_t i = 0; i < trials.runs.size(); ++i) {
+    const StudyRun& trial = trials.runs[i];
+    const bool there = is_taken(trial, recorded) || is_settled(training_status(trial));
+    if (needed[i] && !there) return study;
+  }
+  return with_choices(study, choose_tuned(*study.tuning, results));
 }
 
 Table study_plan(const StudySettings& given) {
@@ -162,7 +165,11 @@ Table study_plan(const StudySettings& given) {
   bool chosen = true;
   if (study.tuning) {
     const StudySettings& trials = *study.tuning->study;
-    for (const StudyRun& run : trials.runs) {
+    const std::vector<RunResult> results = trial_results(trials, recorded);
+    const std::vector<bool> needed = needed_trials(*study.tuning, results);
+    for (std::size_t i = 0; i < trials.runs.size(); ++i) {
+      const StudyRun& run = trials.runs[i];
+      if (!needed[i]) continue;
       const TrainingRunStatus status = training_status(run);
       const bool taken = is_taken(run, recorded);
       chosen &= taken || is_settled(status);
@@ -170,7 +177,7 @@ Table study_plan(const StudySettings& given) {
                                                  : state_text(run, status)});
     }
     if (chosen) {
-      planned = with_choices(study, choose_tuned(*study.tuning, trial_results(trials, recorded)));
+      planned = with_choices(study, choose_tuned(*study.tuning, results));
     }
   }
   if (chosen) planned = with_runs_at_hand(planned);
@@ -239,7 +246,7 @@ class StudyPhases {
     outcome_.study = with_trials_at_hand(given_, recorded);
     if (!outcome_.study.tuning) return true;
     const StudyTuning& tuning = *outcome_.study.tuning;
-    const Trainings tried = run_trials(*tuning.study, recorded, training_);
+    const Trainings tried = run_trials(tuning, recorded, training_);
     outcome_.signal = tried.signal;
     outcome_.waiting = tried.waiting;
     outcome_.waits_for_tuning = tried.waiting > 0;

@@ -19,6 +19,7 @@
 #include "config/dump.h"
 #include "experiments/evaluations.h"
 #include "experiments/training_run.h"
+#include "experiments/tuning.h"
 #include "training/run_directory.h"
 
 namespace roformer {
@@ -284,22 +285,34 @@ std::vector<RunResult> trial_results(const StudySettings& trials, const Recorded
   return results;
 }
 
-Trainings run_trials(const StudySettings& trials, const RecordedTrials& recorded,
+Trainings run_trials(const StudyTuning& tuning, const RecordedTrials& recorded,
                      const TrainingOptions& options) {
-  StudySettings own = trials;
-  std::erase_if(own.runs, [&](const StudyRun& trial) { return is_taken(trial, recorded); });
-  Trainings tried;
-  if (!own.runs.empty()) tried = run_trainings(own, options);
-  if (tried.signal != 0) return tried;
-  // The results of run_trainings also say how an attempt failed; no file says it.
-  auto next = std::make_move_iterator(tried.results.begin());
-  std::vector<RunResult> results;
-  for (const StudyRun& trial : trials.runs) {
-    const bool mine = std::ranges::count(own.runs, trial.name, &StudyRun::name) > 0;
-    results.push_back(mine ? RunResult(*next++) : recorded.at(trial.name));
+  const StudySettings& trials = *tuning.study;
+  Trainings tried{.results = trial_results(trials, recorded)};
+  std::vector<bool> made(trials.runs.size(), false);
+  while (true) {
+    const std::vector<bool> needed = needed_trials(tuning, tried.results);
+    StudySettings own = trials;
+    own.runs.clear();
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < trials.runs.size(); ++i) {
+      if (!needed[i] || made[i] || is_taken(trials.runs[i], recorded)) continue;
+      made[i] = true;
+      own.runs.push_back(trials.runs[i]);
+      indices.push_back(i);
+    }
+    if (own.runs.empty()) return tried;
+    // The results of run_trainings also say how an attempt failed; no file says it.
+    Trainings now = run_trainings(own, options);
+    tried.signal = now.signal;
+    tried.failed += now.failed;
+    tried.waiting = now.waiting;
+    if (tried.signal != 0) return tried;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      tried.results[indices[i]] = std::move(now.results[i]);
+    }
+    if (tried.waiting > 0) return tried;
   }
-  tried.results = std::move(results);
-  return tried;
 }
 
 StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTrials& recorded) {
@@ -312,7 +325,10 @@ StudySettings with_trials_at_hand(const StudySettings& study, const RecordedTria
     made[values_of(study, run, per)].push_back(run.name);
   }
   std::set<Labels> begun, finished;
-  for (const StudyRun& trial : all.runs) {
+  const std::vector<bool> needed = needed_trials(*study.tuning, trial_results(all, recorded));
+  for (std::size_t i = 0; i < all.runs.size(); ++i) {
+    const StudyRun& trial = all.runs[i];
+    if (!needed[i]) continue;
     const Labels who = values_of(all, trial, per);
     const bool known = trial.asked || (is_taken(trial, recorded) && made.contains(who));
     const State state = known ? State::finished : training_status(trial).state;

@@ -55,8 +55,9 @@ bool is_taken(const StudyRun& trial, const RecordedTrials& recorded);
 // The results of all runs of StudyTuning::study so far.
 std::vector<RunResult> trial_results(const StudySettings& trials, const RecordedTrials& recorded);
 
-// Makes the trials that are neither done nor recorded. Throws Error (usage) as run_study does.
-Trainings run_trials(const StudySettings& trials, const RecordedTrials& recorded,
+// Makes the trials that a choice needs and that are neither done nor recorded. Throws Error (usage)
+// as run_study does.
+Trainings run_trials(const StudyTuning& tuning, const RecordedTrials& recorded,
                      const TrainingOptions& options);
 
 // --- Runs of a protocol (study.version) ---

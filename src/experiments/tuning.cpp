@@ -106,6 +106,43 @@ std::vector<std::string> labels_of(const StudySettings& study, const StudyRun& r
 
 }  // namespace
 
+std::vector<bool> needed_trials(const StudyTuning& tuning, const std::vector<RunResult>& results) {
+  std::vector<bool> needed(results.size(), tuning.start.empty());
+  if (tuning.start.empty()) return needed;
+  // The one tuned key is the last axis, so a choice's trials follow each other in the values'
+  // order.
+  const std::vector<std::string>& values = tuning.study->axes.back().values;
+  const Column metric = metric_column(tuning.study->metric);
+  const double sign = metric.best == Column::Best::highest ? -1 : 1;
+  const auto start = std::ranges::search(values, tuning.start).begin() - values.begin();
+  for (std::size_t i = 0; i < results.size(); i += values.size()) {
+    const auto loss = [&](std::size_t value) {
+      const double figure = results[i + value].figure(tuning.study->metric).value_or(NAN);
+      return std::isfinite(figure) ? sign * figure : INFINITY;  // diverged
+    };
+    auto first = static_cast<std::size_t>(start), last = first + tuning.start.size() - 1;
+    while (true) {
+      std::size_t best = first;
+      bool known = true;
+      for (std::size_t value = first; value <= last; ++value) {
+        needed[i + value] = true;
+        const RunResult::State state = results[i + value].state;
+        known &= state == RunResult::State::finished || state == RunResult::State::diverged;
+        if (loss(value) < loss(best)) best = value;
+      }
+      if (!known || !std::isfinite(loss(best))) break;
+      if (best == last && last + 1 < values.size()) {
+        ++last;
+      } else if (best == first && first > 0) {
+        --first;
+      } else {
+        break;
+      }
+    }
+  }
+  return needed;
+}
+
 TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResult>& results) {
   TuningResults all{.rows = study_rows(*tuning.study, results, StudyOrder::file)};
   std::vector<std::vector<const StudyRow*>> groups;

@@ -24,7 +24,11 @@ struct TuningResults {
   std::vector<TunedChoice> choices;
 };
 
-// `results` belong to the runs of StudyTuning::study, in their order.
+// The trials that a choice needs, as far as `results` tell: all, or with StudyTuning::start those
+// of its values and the next one beyond the best while that is the least or greatest value needed
+// so far. `results` belong to the runs of StudyTuning::study, in their order, as below.
+std::vector<bool> needed_trials(const StudyTuning& tuning, const std::vector<RunResult>& results);
+
 TuningResults choose_tuned(const StudyTuning& tuning, const std::vector<RunResult>& results);
 
 // The study with the chosen settings in every run. A run without a choice is refused with the

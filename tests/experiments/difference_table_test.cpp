@@ -60,6 +60,33 @@ TEST_CASE("rows are compared with the best one seed by seed") {
     CHECK(cell_value(named.rows()[1][7]) == Approx(0.0350987).epsilon(1e-5));
     CHECK(has(difference_caption(more, study_rows(more, results)), "named beforehand"));
   }
+  SECTION("declared tests are corrected together, and other rows are exploratory") {
+    const FakeStudy wide("none, rope, t5");
+    StudySettings more = wide.load({{"seed", "1,2,3"}});
+    more.reference = "rope";
+    more.primary = {.rows = {"none"}, .metrics = {more.metric, "accuracy"}};
+    for (const auto& [seed, figure] : {std::pair("1", 3.1), {"2", 3.2}, {"3", 3.5}}) {
+      results.push_back(finished_run("t5", seed, figure));
+    }
+    const std::vector<double> accuracies = {0.1, 0.2, 0.15, 0.5, 0.5, 0.6};
+    for (std::size_t i = 0; i < accuracies.size(); ++i) {
+      results[i].figures["accuracy"] = accuracies[i];
+    }
+    const std::vector<StudyRow> rows = study_rows(more, results);
+    const Table table = difference_table(more, rows);
+    REQUIRE(table.rows().size() == 3);
+    CHECK(table.text(1, 0) == "accuracy");
+    CHECK(table.text(2, 1) == "t5");
+    CHECK(table.text(2, 9) == "exploratory");
+    CHECK(table.text(2, 8).empty());
+    // scipy's ttest_rel of the three rows: 0.0130724576, 0.0129755265, 0.2254033. Holm of the first
+    // two.
+    CHECK(cell_value(table.rows()[0][8]) == Approx(0.0259510531));
+    CHECK(cell_value(table.rows()[1][7]) == Approx(0.0129755265));
+    CHECK(cell_value(table.rows()[1][8]) == Approx(0.0259510531));
+    CHECK(cell_value(table.rows()[2][7]) == Approx(0.2254033).epsilon(1e-5));
+    CHECK(has(difference_caption(more, rows), "for 2 comparisons, which were declared"));
+  }
   SECTION("a row of one seed does not stand for the best that all are compared with") {
     const FakeStudy wide("none, rope, t5");
     StudySettings more = wide.load({{"seed", "1,2,3"}});

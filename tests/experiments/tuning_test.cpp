@@ -91,6 +91,45 @@ TEST_CASE("each row is trained with the values that did best for it with another
   }
 }
 
+TEST_CASE("a search goes on while the best value is at the edge of what was tried") {
+  const TunedStudy fake("rope, none");
+  const std::string text = read_file(fake.path / "tiny.yaml");
+  const auto load = [&](const std::string& values, const std::string& start) {
+    std::string changed = text;
+    write_file_atomically(
+        fake.path / "tiny.yaml",
+        changed.replace(changed.find("{training.learning_rate: [5e-4, 1e-3, 2e-3]}"), 44,
+                        "{training.learning_rate: [" + values + "]}\n  start: [" + start + "]"));
+    return fake.load();
+  };
+  const StudySettings study = load("2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3", "5e-4, 1e-3, 2e-3");
+  CHECK_FALSE(has(to_text(study_plan(study)), "learning_rate4e-3"));
+  const StudyOutcome outcome = run_study(study, fake_options(fake));
+  CHECK(outcome.failed == 0);
+  CHECK(fake.rate(outcome.study, "rope-seed1") == 1e-3);
+  CHECK(fake.rate(outcome.study, "none-seed2") == 2e-3);
+  CHECK(starts_of(fake, "tuning/rope-learning_rate4e-3").empty());
+  CHECK(starts_of(fake, "tuning/none-learning_rate4e-3").size() == 1);  // beyond its best of three
+  CHECK(starts_of(fake, "tuning/none-learning_rate8e-3").empty());
+  CHECK(starts_of(fake, "tuning/none-learning_rate2.5e-4").empty());
+  REQUIRE(outcome.tuning);
+  const std::string tuned = to_markdown(tuning_table(*outcome.study.tuning, *outcome.tuning));
+  CHECK(has(tuned, "| none | 4.100 | 4.100 | 2.100 | 4.100 |"));
+  CHECK_FALSE(has(tuned, "edge"));
+  CHECK_FALSE(has(to_text(study_plan(study)), "waits"));
+  CHECK(fake.rate(as_chosen(study), "none-seed1") == 2e-3);
+  CHECK(run_study(study, fake_options(fake)).failed == 0);
+  CHECK(starts_of(fake, "tuning/none-learning_rate4e-3").size() == 1);
+}
+
+TEST_CASE("values to start a search with are a part of one key's values") {
+  const std::string start = GENERATE("[3e-3]", "[2e-3, 1e-3]", "[5e-4, 2e-3]");
+  const TunedStudy fake("rope, none");
+  write_file_atomically(fake.path / "tiny.yaml",
+                        read_file(fake.path / "tiny.yaml") + "  start: " + start + "\n");
+  CHECK(has(message_of([&] { fake.load(); }), "tune.start"));
+}
+
 namespace {
 
 // The first attempt of the trial with the middle rate ends as `how`, a shell command, says.

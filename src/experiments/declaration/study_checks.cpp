@@ -69,6 +69,11 @@ void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, Study
       names.push_back(value.label);
     }
   }
+  for (const std::string& row : study.primary.rows) {
+    if (replaced || std::ranges::count(names, row) > 0) continue;
+    problems.add(file, "study.primary.rows", "\"" + row + "\" names no row",
+                 suggestion(row, names));
+  }
   const bool titled = std::find(names.begin(), names.end(), study.reference) != names.end();
   if (titled && owners < 2) return;
   if (!titled && replaced) {

@@ -142,6 +142,15 @@ void check_trials(const TuningSection& section, const std::vector<MatrixAxis>& a
     add("tune.record", "is of protocols, whose records say how their runs were made",
         "study.version: 1, or leave it out");
   }
+  if (!section.start.empty()) {
+    const bool one = section.values.size() == 1;
+    std::vector<std::string> all;
+    if (one) all = axes_of(section.values).front().values;
+    if (!one || std::ranges::search(all, section.start).empty()) {
+      add("tune.start", "is no part of the values of one key, in their order",
+          "tune.values with one key and all values that may be tried, ascending");
+    }
+  }
   for (const std::string& key : section.per) {
     if (key == kSeedAxis || axis_named(axes, key) == nullptr) {
       add("tune.per", "\"" + key + "\" is no axis of this study", "a key of the matrix, not seed");
@@ -165,7 +174,8 @@ StudyTuning tuning_of(const TuningSection& section, StudySettings trials,
     trial.settings.run = trial.name;
     trial.settings.runs = trials.folder;
   }
-  StudyTuning result{.with = words_of(section.with), .record = section.record};
+  StudyTuning result{
+      .with = words_of(section.with), .record = section.record, .start = section.start};
   for (const MatrixAxis& axis : section.values) result.keys.push_back(axis.key);
   for (const StudyAxis& axis : trials.axes) result.per.push_back(axis.key);
   result.per.resize(result.per.size() - result.keys.size());

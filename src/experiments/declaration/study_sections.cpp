@@ -111,6 +111,18 @@ std::vector<NamedMetric> read_study_section(const YamlFile::Section& section, St
           study.columns.push_back(column.value().Scalar());
           metrics.push_back({"study.columns", study.columns.back(), fields.where(column)});
         }
+        if (const YamlNode primary = fields.node("primary"); primary.is_there()) {
+          fields.in(primary, "primary", [&](const YamlFields& tests) {
+            study.primary.rows = tests.texts("rows");
+            if (tests.has("metrics")) study.primary.metrics = tests.texts("metrics");
+            for (const std::string& metric : study.primary.metrics) {
+              metrics.push_back({"study.primary.metrics", metric, tests.where("metrics")});
+            }
+          });
+          if (study.reference.empty()) {
+            fields.complain("primary", "tests rows against study.reference, which is not given");
+          }
+        }
         read_reference_lines(fields, study.reference_lines);
         fields.each("paper", [&](const YamlFields& value) {
           study.paper.push_back(read_paper_value(value));
@@ -175,6 +187,7 @@ TuningSection read_tuning(const YamlFile::Section& section, Problems& problems) 
     if (fields.has("metric")) {
       result.metric = {"tune.metric", result.metric.name, fields.where("metric")};
     }
+    if (fields.has("start")) result.start = fields.texts("start");
     std::string record;
     take_word(fields, "record", record);
     std::error_code error;

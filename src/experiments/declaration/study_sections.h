@@ -1,6 +1,10 @@
 // The sections of a study's file that are no axes.
 //
-//   study: {name: positions, metric: validation_loss}
+//   study:
+//     name: positions
+//     metric: test_loss
+//     reference: rope
+//     primary: {rows: [alibi, t5], metrics: [test_loss, test_loss_at_length_1024]}  # PrimaryTests
 //
 //   evaluate:          # every trained model, at several lengths and with other options
 //     lengths: [128, 256, 512]
@@ -19,6 +23,9 @@
 //     per: [position]  # axes; default: all but the seed
 //     metric: validation_loss           # default: the study's
 //     record: leaderboard/encoder.json  # a record of this protocol, whose trials are taken
+//     start: [1e-3, 2e-3]  # of one key's ascending values: these are tried first, and the next
+//     ones
+//                          # while the best of a row is at the edge of what was tried for it
 #pragma once
 
 #include <filesystem>
@@ -53,6 +60,7 @@ struct TuningSection {
   std::vector<std::string> per;  // empty: all axes but the seed
   NamedMetric metric;            // of an empty name: the study's
   std::filesystem::path record;  // empty: none
+  std::vector<std::string> start;
 };
 TuningSection read_tuning(const YamlFile::Section& section, Problems& problems);
 

@@ -102,9 +102,19 @@ struct StudyTuning {
   std::vector<std::string> per;   // axes: runs that agree in these share the choice
   std::string with;               // other differences between its runs and the table's, for people
   std::filesystem::path record;   // of the same protocol, whose trials are taken; empty: none
+  // The values that are tried first, a part of those of the one key. Further ones are tried while
+  // the best is at the edge of what was tried. Empty: all are tried.
+  std::vector<std::string> start;
   // The trainings of the tuning, in runs/STUDY/tuning. The study's axes are `per`, then `keys`. Its
   // metric decides the choice.
   std::shared_ptr<const StudySettings> study;
+};
+
+// The tests that were declared before the runs were made: each row against the reference, by each
+// metric. Holm's correction is for all of them together. What is not in here is exploratory.
+struct PrimaryTests {
+  std::vector<std::string> rows;     // values of the axis that has the reference; empty: none
+  std::vector<std::string> metrics;  // empty: the study's metric
 };
 
 struct StudySettings {
@@ -130,6 +140,7 @@ struct StudySettings {
   // row names one row. Empty: the best row is the reference, and the p-values are corrected for all
   // pairs.
   std::string reference;
+  PrimaryTests primary;
   std::vector<StudyReferenceLine> reference_lines;
   // Another study whose trainings this one uses. Missing trainings are made there. Empty: the study
   // makes its trainings itself.
