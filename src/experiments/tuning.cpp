@@ -183,7 +183,10 @@ Table tuning_table(const StudyTuning& tuning, const TuningResults& results) {
   std::vector<std::vector<std::string>> tried;
   for (const StudyRow& row : results.rows) {
     std::vector<std::string> values = labels_from(row, tuning.per.size());
-    if (std::ranges::find(tried, values) != tried.end()) continue;
+    const bool begun = std::ranges::any_of(row.runs, [](const RunResult& run) {
+      return run.state != RunResult::State::not_finished;  // else no search has come so far
+    });
+    if (!begun || std::ranges::find(tried, values) != tried.end()) continue;
     std::string title;
     for (std::size_t i = 0; i < values.size(); ++i) {
       title += (i == 0 ? "" : ", ") + key_column(tuning.keys[i]).title + " " + values[i];

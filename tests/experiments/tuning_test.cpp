@@ -114,7 +114,7 @@ TEST_CASE("a search goes on while the best value is at the edge of what was trie
   CHECK(starts_of(fake, "tuning/none-learning_rate2.5e-4").empty());
   REQUIRE(outcome.tuning);
   const std::string tuned = to_markdown(tuning_table(*outcome.study.tuning, *outcome.tuning));
-  CHECK(has(tuned, "| none | 4.100 | 4.100 | 2.100 | 4.100 |"));
+  CHECK(has(tuned, "| none | 4.100 | 4.100 | 2.100 | 4.100 | 2e-3 |"));
   CHECK_FALSE(has(tuned, "edge"));
   CHECK_FALSE(has(to_text(study_plan(study)), "waits"));
   CHECK(fake.rate(as_chosen(study), "none-seed1") == 2e-3);
