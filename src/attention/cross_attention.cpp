@@ -297,7 +297,8 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
                          .key = memory.key,
                          .value = memory.value,
                          .additive = group.additive,
-                         .scale = in.scheme.score_scale(query.size(3))});
+                         .scale = in.scheme.score_scale(query.size(3)),
+                         .exact_gradient = in.exact_gradient});
 }
 
 }  // namespace roformer

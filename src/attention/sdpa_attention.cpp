@@ -30,17 +30,19 @@ at::Tensor sdpa_attention(const SdpaInputs& in) {
   const auto mask_of = [&](at::ScalarType type) {
     return in.additive.defined() ? std::optional(in.additive.to(type)) : std::nullopt;
   };
-  const at::ScalarType type = in.query.scalar_type();
-  if (!runs_loops(in.query)) {
-    return at::scaled_dot_product_attention(in.query, in.key, in.value, mask_of(type),
-                                            /*dropout_p=*/0.0, causal, in.scale);
-  }
-  // The kernel's backward pass computes the gradient of the scores from the output: a rounded
+  // The kernels' backward passes compute the gradient of the scores from the output: a rounded
   // output loses the small gradient at a nearly certain key (tensor/cpu/attention_tile.h).
+  const bool loops = runs_loops(in.query);
   const bool learns =
       at::GradMode::is_enabled() &&
       (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
-  const at::ScalarType used = learns ? accumulate_type(type) : type;
+  const at::ScalarType type = in.query.scalar_type();
+  const at::ScalarType used = learns && (loops || in.exact_gradient) ? accumulate_type(type) : type;
+  if (!loops) {
+    return at::scaled_dot_product_attention(in.query.to(used), in.key.to(used), in.value.to(used),
+                                            mask_of(used), /*dropout_p=*/0.0, causal, in.scale)
+        .to(type);
+  }
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
                          in.query.to(used), in.key.to(used), in.value.to(used),
                          /*dropout_p=*/0.0, causal, mask_of(used), in.scale))
