@@ -10,6 +10,7 @@
 
 #include "attention/explicit_scores.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/tiled_attention.h"
@@ -38,6 +39,7 @@ at::Tensor sdpa_attention(const SdpaInputs& in) {
       (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
   const at::ScalarType type = in.query.scalar_type();
   const at::ScalarType used = learns && (loops || in.exact_gradient) ? accumulate_type(type) : type;
+  note_attention(AttentionUse::libtorch, in.query, /*rounded=*/used != accumulate_type(type));
   if (!loops) {
     return at::scaled_dot_product_attention(in.query.to(used), in.key.to(used), in.value.to(used),
                                             mask_of(used), /*dropout_p=*/0.0, causal, in.scale)
@@ -94,6 +96,7 @@ struct RowBlocks {
 
 at::Tensor running_sum_attention(const RunningSumInputs& in) {
   GradientRecorder recorder("attention/running_sums", {in.query, in.key, in.value, in.sums});
+  note_attention(AttentionUse::running_sums, in.query);
   const auto blocks = std::make_shared<RowBlocks>(RowBlocks{.query = in.query.detach(),
                                                             .key = in.key.detach(),
                                                             .value = in.value.detach(),
