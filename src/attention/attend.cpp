@@ -6,6 +6,7 @@
 
 #include "attention/explicit_scores.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 
@@ -250,6 +251,7 @@ at::Tensor attend_in_parts(const AttendInputs& in, const Sides& sides,
 }  // namespace
 
 Attended attend(const AttendInputs& in, bool with_scores) {
+  note_attention(AttentionUse::scores, in.query);
   const Sides sides = sides_of(in);
   const std::int64_t most = queries_at_a_time(in);
   if (with_scores || most >= in.query.size(2)) {

@@ -8,6 +8,7 @@
 #include "attention/sdpa_attention.h"
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/on_device.h"
@@ -145,6 +146,7 @@ bool CrossMemory::can_tile(const CrossAttentionInputs& in) const {
 at::Tensor CrossMemory::tiled(const CrossAttentionInputs& in) const {
   const at::Tensor packed = borrowed(packed_.at(static_cast<std::size_t>(in.layer)));
   GradientRecorder recorder("attention/cross", {in.query, packed});
+  note_attention(AttentionUse::tiles, in.query);
   const auto part = [](const at::Tensor& rows, std::int64_t which) {
     const std::int64_t width = rows.size(1) / 2;
     return rows.narrow(1, which * width, width);
@@ -297,7 +299,8 @@ at::Tensor CrossMemory::attend(const Group& group, const KeyValue& memory,
                          .key = memory.key,
                          .value = memory.value,
                          .additive = group.additive,
-                         .scale = in.scheme.score_scale(query.size(3))});
+                         .scale = in.scheme.score_scale(query.size(3)),
+                         .exact_gradient = in.exact_gradient});
 }
 
 }  // namespace roformer

@@ -29,6 +29,7 @@ struct CrossAttentionInputs {
   bool training = false;
   at::ScalarType type = at::kFloat;  // of tables
   DropoutSpec dropout;               // of the probabilities
+  bool exact_gradient = false;       // training.attention_gradient
 };
 
 // Asks a decoder's pass for the attention probabilities of one layer.

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/driver.h"
 #include "tensor/gradient.h"
@@ -101,6 +102,7 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   recorded.insert(recorded.end(), additives.begin(), additives.end());
   if (inputs.sums.defined()) recorded.push_back(inputs.sums);
   GradientRecorder recorder("attention/self", std::move(recorded));
+  note_attention(AttentionUse::tiles, inputs.projected);
 
   auto state = std::make_shared<State>();
   state->heads = {.projected = inputs.projected.detach(),
@@ -222,7 +224,9 @@ at::Tensor packed_attention(const FusedAttentionInputs& in) {
   const QueryKeyValue heads = biased_and_rotated(
       {.projected = in.projected, .bias = in.bias, .heads = in.heads, .key_value_heads = shared},
       rotation);
-  if (has_cudnn_kernel(in)) {
+  const bool cudnn = has_cudnn_kernel(in);
+  note_attention(cudnn ? AttentionUse::cudnn : AttentionUse::flash, in.projected, /*rounded=*/true);
+  if (cudnn) {
     const auto each = [&](const at::Tensor& x) {
       const at::Tensor texts = by_text(x, in.layout);
       return x.size(1) == in.heads ? texts : texts.repeat_interleave(in.heads / shared, 1);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/linear_attention_operations.h"
 #include "tensor/on_device.h"
@@ -117,6 +118,7 @@ at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
 at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& value, bool causal,
                             const LinearSums& earlier) {
   const at::Tensor &query = features.rotated_query, &key = features.rotated_key;
+  note_attention(AttentionUse::linear, query);
   const std::int64_t queries = query.size(-2), keys = key.size(-2), before = keys - queries;
   ROFORMER_ASSERT(!earlier.numerator.defined() || (causal && before == 0));
   const at::Tensor denominator = linear_denominator(features, causal, earlier);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/attention_settings.h"
+#include "config/training_settings.h"
 #include "position/scheme.h"
 #include "tensor/token_layout.h"
 
@@ -34,6 +35,7 @@ struct SessionInputs {
   // The drawn positions of the keys, float64 [S or 1, Lk]; undefined: drawn here for one sequence
   // with the key 0. Only for schemes that draw positions.
   at::Tensor drawn_positions = {};
+  AttentionGradient attention_gradient = AttentionGradient::fast;
 };
 
 // The number of queries and keys of a call: the first ones of the session.
@@ -53,6 +55,7 @@ class PositionSession {
                                   : inputs_.layers[static_cast<std::size_t>(layer)];
   }
   bool causal() const { return inputs_.causal; }
+  bool exact_gradient() const { return inputs_.attention_gradient == AttentionGradient::exact; }
 
   Extent whole() const {
     return {.queries = inputs_.queries.count(), .keys = inputs_.keys.count()};

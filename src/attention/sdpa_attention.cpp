@@ -10,6 +10,7 @@
 
 #include "attention/explicit_scores.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
 #include "tensor/tiled_attention.h"
@@ -30,17 +31,20 @@ at::Tensor sdpa_attention(const SdpaInputs& in) {
   const auto mask_of = [&](at::ScalarType type) {
     return in.additive.defined() ? std::optional(in.additive.to(type)) : std::nullopt;
   };
-  const at::ScalarType type = in.query.scalar_type();
-  if (!runs_loops(in.query)) {
-    return at::scaled_dot_product_attention(in.query, in.key, in.value, mask_of(type),
-                                            /*dropout_p=*/0.0, causal, in.scale);
-  }
-  // The kernel's backward pass computes the gradient of the scores from the output: a rounded
+  // The kernels' backward passes compute the gradient of the scores from the output: a rounded
   // output loses the small gradient at a nearly certain key (tensor/cpu/attention_tile.h).
+  const bool loops = runs_loops(in.query);
   const bool learns =
       at::GradMode::is_enabled() &&
       (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
-  const at::ScalarType used = learns ? accumulate_type(type) : type;
+  const at::ScalarType type = in.query.scalar_type();
+  const at::ScalarType used = learns && (loops || in.exact_gradient) ? accumulate_type(type) : type;
+  note_attention(AttentionUse::libtorch, in.query, /*rounded=*/used != accumulate_type(type));
+  if (!loops) {
+    return at::scaled_dot_product_attention(in.query.to(used), in.key.to(used), in.value.to(used),
+                                            mask_of(used), /*dropout_p=*/0.0, causal, in.scale)
+        .to(type);
+  }
   return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(
                          in.query.to(used), in.key.to(used), in.value.to(used),
                          /*dropout_p=*/0.0, causal, mask_of(used), in.scale))
@@ -92,6 +96,7 @@ struct RowBlocks {
 
 at::Tensor running_sum_attention(const RunningSumInputs& in) {
   GradientRecorder recorder("attention/running_sums", {in.query, in.key, in.value, in.sums});
+  note_attention(AttentionUse::running_sums, in.query);
   const auto blocks = std::make_shared<RowBlocks>(RowBlocks{.query = in.query.detach(),
                                                             .key = in.key.detach(),
                                                             .value = in.value.detach(),

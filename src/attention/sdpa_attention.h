@@ -12,6 +12,8 @@ struct SdpaInputs {
   at::Tensor additive;    // broadcasts to [B, H, Lq, Lk], -infinity hides; or undefined
   bool causal = false;    // without `additive`: query i sees keys up to i; a single query sees all
   double scale = 1;
+  // Of bfloat16 on a GPU: in float where gradients are recorded. On a CPU they always are.
+  bool exact_gradient = false;
 };
 
 // -> [B, H, Lq, D]. Stores nothing of the size [Lq, Lk] except the additive term.

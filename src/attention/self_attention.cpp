@@ -37,7 +37,8 @@ AttentionPath attention_path(const SelfAttentionInputs& in, PositionSession& ses
   const std::int64_t width = in.head_width();
   if (!capabilities.transform) {
     const bool nothing = !capabilities.bias && session.adds_nothing(in.layer);
-    if (nothing && !capabilities.running_sums && can_pack_attention(in.projected, width)) {
+    if (nothing && !capabilities.running_sums && !session.exact_gradient() &&
+        can_pack_attention(in.projected, width)) {
       return AttentionPath::packed;
     }
     const bool sums = !capabilities.running_sums || (loops && nothing);
@@ -143,14 +144,15 @@ at::Tensor bias_of(const SelfAttentionInputs& in, PositionSession& session,
 }
 
 // Attention over rotated queries and keys, by LibTorch's kernel.
-at::Tensor by_kernel(const PositionScheme& scheme, const AttentionContext& context,
-                     const Parts& turned, const at::Tensor& additive) {
+at::Tensor by_kernel(const SelfAttentionInputs& in, PositionSession& session,
+                     const AttentionContext& context, const Parts& turned, const Extent& extent) {
   return sdpa_attention({.query = turned.query,
                          .key = turned.key,
                          .value = turned.value,
-                         .additive = additive,
+                         .additive = session.additive(in.layer, extent),
                          .causal = context.causal,
-                         .scale = scheme.score_scale(turned.query.size(-1))});
+                         .scale = session.scheme(in.layer).score_scale(turned.query.size(-1)),
+                         .exact_gradient = session.exact_gradient()});
 }
 
 Parts rotated_parts(const PositionScheme& scheme, const AttentionContext& context,
@@ -205,8 +207,8 @@ at::Tensor by_path(AttentionPath path, const SelfAttentionInputs& in, PositionSe
     case AttentionPath::running_sums:
       return by_running_sums(in, session, parts, context);
     case AttentionPath::kernel:
-      return by_kernel(scheme, context, rotated_parts(scheme, context, parts),
-                       session.additive(in.layer, Extent::square(parts.query.size(2))));
+      return by_kernel(in, session, context, rotated_parts(scheme, context, parts),
+                       Extent::square(parts.query.size(2)));
     default:
       return by_scores(in, session, parts, block, context, token_inputs);
   }
@@ -269,11 +271,11 @@ at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionS
   const KeyValue all = cache.append(in.layer, to_cache(scheme, added, std::move(step)));
   context.token_inputs = all.token_inputs;
   if (path == AttentionPath::kernel) {
-    return by_kernel(scheme, context,
+    return by_kernel(in, session, context,
                      {.query = rotated(scheme, added, parts.query, TokenSide::query),
                       .key = all.key,
                       .value = all.value},
-                     session.additive(in.layer, session.whole()));
+                     session.whole());
   }
   context.projections = in.projections;
   context.mask = session.mask(in.layer, session.whole());

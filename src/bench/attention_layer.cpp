@@ -91,7 +91,8 @@ at::Tensor AttentionLayers::forward(const at::Tensor& x, std::int64_t length,
                            .keys = Positions::range(0, length),
                            .causal = causal(),
                            .training = true,
-                           .device = plan_.device});
+                           .device = plan_.device,
+                           .attention_gradient = settings_.training.attention_gradient});
   at::Tensor state = x;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];

@@ -32,10 +32,12 @@
 namespace roformer {
 namespace {
 
-enum class Added { nothing, table, window, pairs };
+// `certain`: nothing, but the first key of each text has nearly all the weight.
+enum class Added { nothing, table, window, pairs, certain };
 
 const char* to_word(Added added) {
-  constexpr std::array kWords = {"nothing added", "a table", "a window", "numbers for pairs"};
+  constexpr std::array kWords = {"nothing added", "a table", "a window", "numbers for pairs",
+                                 "a nearly certain key"};
   return kWords.at(static_cast<std::size_t>(added));
 }
 
@@ -50,7 +52,27 @@ struct Case {
     return fmt::format("width {}, {}{}", width, causal ? "causal, " : "", to_word(added));
   }
 
+  // [T, (H + 2G) D]
+  at::Tensor rows(const at::Generator& random) const {
+    const std::int64_t tokens = kTexts * kLength;
+    at::Tensor all = at::randn({tokens, (kHeads + 2 * kSharedHeads) * width}, random);
+    if (added == Added::certain) {
+      // A score of 11 above the others' leaves them 0.003 of the weight.
+      constexpr double kQuery = 4, kScore = 11, kRest = 0.1;
+      const at::Tensor query = all.narrow(1, 0, kHeads * width),
+                       key = all.narrow(1, kHeads * width, kSharedHeads * width);
+      query.mul_(kRest).add_(kQuery);
+      key.mul_(kRest);
+      for (std::int64_t text = 0; text < kTexts; ++text) {
+        key.select(0, text * kLength)
+            .fill_(kScore / (kQuery * std::sqrt(static_cast<double>(width))));
+      }
+    }
+    return all.to(at::kBFloat16);
+  }
+
   at::Tensor additive(const at::Generator& random) const {
+    if (added == Added::nothing || added == Added::certain) return {};
     constexpr std::int64_t kDifferences = 2 * kLength - 1, kWindow = 40;
     if (added == Added::pairs) return at::randn({kHeads, kLength, kLength}, random);
     at::Tensor table = at::randn({kHeads, kDifferences}, random);
@@ -224,14 +246,14 @@ AttentionEquality compare_attention(at::Device device) {
       return equality;
     }
     for (const bool causal : {false, true}) {
-      for (const Added added : {Added::nothing, Added::table, Added::window, Added::pairs}) {
+      for (const Added added :
+           {Added::nothing, Added::table, Added::window, Added::pairs, Added::certain}) {
         const Case one{.width = width, .causal = causal, .added = added};
         const std::int64_t tokens = Case::kTexts * Case::kLength;
         const Inputs inputs{
-            .rows = at::randn({tokens, (Case::kHeads + 2 * Case::kSharedHeads) * width}, random)
-                        .to(at::kBFloat16),
+            .rows = one.rows(random),
             .gradient = at::randn({tokens, Case::kHeads * width}, random).to(at::kBFloat16),
-            .additive = added == Added::nothing ? at::Tensor() : one.additive(random)};
+            .additive = one.additive(random)};
         const NamedResults host = results(one, inputs);
         ++equality.cases;
         NamedResults made;

@@ -130,6 +130,13 @@ std::vector<Key> training_keys() {
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
                             "avx512_bf16 from a width of 128), else fp32",
                     .decides = Decides::figures}),
+      ROFORMER_KEY(training.attention_gradient,
+                   {.help = "how attention in bf16 makes the slopes of its scores on a GPU: exact "
+                            "takes them from the probabilities, so that every scheme has the same "
+                            "arithmetic; fast takes flash attention's or cuDNN's kernels where "
+                            "nothing is added to the scores, which lose the gradient at a nearly "
+                            "certain key. A CPU, and fp32, are always exact",
+                    .decides = Decides::figures}),
       ROFORMER_KEY(training.recompute,
                    {.help = "what is not kept for the backward pass, which computes it again "
                             "(Chen 2016): all of a layer, or its attention; the same numbers in "

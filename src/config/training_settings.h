@@ -10,6 +10,8 @@ namespace roformer {
 enum class DeviceKind { automatic, cpu, cuda };
 enum class Precision { automatic, fp32, bf16 };
 enum class GradientReduction { fast, deterministic };
+// How attention in bf16 computes the slopes of its scores where a GPU has several ways.
+enum class AttentionGradient { fast, exact };
 // The parts of the forward pass that the backward pass computes again instead of storing them.
 enum class Recomputation { none, layer, attention };
 enum class ScheduleKind { constant, linear, cosine, inverse_square_root, wsd };
@@ -60,6 +62,7 @@ struct TrainingSettings {
   std::int64_t keep_best = 1;
   std::int64_t patience = 0;  // validations without improvement before stopping; 0: never
   Precision precision = Precision::automatic;
+  AttentionGradient attention_gradient = AttentionGradient::fast;
   bool check_finite = false;  // check every layer's output
   Recomputation recompute = Recomputation::none;
   GradientReduction reduce = GradientReduction::fast;

@@ -35,6 +35,7 @@ ROFORMER_WORDS(LogNScaling, "none", "query", "query_unclipped", "encoder");
 ROFORMER_WORDS(LinearRotation, "numerator", "before");
 ROFORMER_WORDS(Recomputation, "none", "layer", "attention");
 ROFORMER_WORDS(GradientReduction, "fast", "deterministic");
+ROFORMER_WORDS(AttentionGradient, "fast", "exact");
 ROFORMER_WORDS(WeightsKind, "raw", "ema");
 ROFORMER_WORDS(ScheduleKind, "constant", "linear", "cosine", "inverse_square_root", "wsd");
 ROFORMER_WORDS(OptimizerKind, "adamw", "muon");

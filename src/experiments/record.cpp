@@ -54,7 +54,8 @@ ordered_json record_heading(const fs::path& file, const Origin& origin) {
 // folders.
 ordered_json making_of(const json& record) {
   ordered_json making = ordered_json::object();
-  for (const char* fact : {"version", "commit", "libtorch", "precision", "device", "processes"}) {
+  for (const char* fact :
+       {"version", "commit", "libtorch", "precision", "device", "processes", "attention"}) {
     if (record.contains(fact)) making[fact] = record[fact];
   }
   if (const auto machine = record.find("machine"); machine != record.end()) {

@@ -207,7 +207,8 @@ at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pas
       .positions = pass.positions,
       .training = pass.training,
       .type = pass.type,
-      .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_)};
+      .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_),
+      .exact_gradient = pass.session.exact_gradient()};
   if (pass.cross_request != nullptr && pass.cross_request->layer == layer()) {
     pass.cross_request->probabilities = pass.memory->mean_probabilities(inputs);
   }

@@ -270,7 +270,8 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                     .type = stored,
                     .device = embedding_->table().device(),
                     .feature_key = in.feature_key,
-                    .drawn_positions = drawn});
+                    .drawn_positions = drawn,
+                    .attention_gradient = settings_.attention_gradient});
   const StackPass pass{.layout = in.layout,
                        .session = *session,
                        .positions = positions,

@@ -31,6 +31,7 @@ struct StackSettings {
   bool embedding_norm = true;     // with post-norm
   double activation_dropout = 0;  // inside the feed-forward sub-layers
   Recomputation recompute = Recomputation::none;
+  AttentionGradient attention_gradient = AttentionGradient::fast;
   // Each layer attends to a memory after its self-attention. `cross_position` may only rotate
   // queries and keys; the default does nothing.
   bool cross_attention = false;

@@ -28,6 +28,7 @@
 #include "runs/stored_weights.h"
 #include "tasks/task_definition.h"
 #include "tasks/untrained.h"
+#include "tensor/attention_record.h"
 #include "tensor/device.h"
 #include "tensor/gpu/driver.h"
 #include "training/checkpoint.h"
@@ -121,6 +122,21 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
   record["device"] = device_name(plan.device);
   record["processes"] = processes.count();
   return record;
+}
+
+// Adds to the run's record what the attention of its steps took. A run of several processes of the
+// program, one after the other, has what all of them took.
+void record_attention(const RunDirectory& run) {
+  const AttentionRecord taken = take_attention_record();
+  if (taken.forward.empty()) return;  // no step was left, or the model has no attention
+  nlohmann::json record = read_checksummed_json(run.path() / "run.json");
+  const nlohmann::json before = record.value("attention", nlohmann::json::object());
+  std::string forward = before.value("forward", taken.forward);
+  if (forward != taken.forward) forward += ", " + taken.forward;
+  const bool fast = taken.gradient == "fast" || before.value("gradient", "") == "fast";
+  record["attention"] = {
+      {"forward", forward}, {"gradient", fast ? "fast" : "exact"}, {"sums", "fp32"}};
+  write_checksummed_json(run.record(), record);
 }
 
 // Returns a description of the needed memory. Throws Error (failure) if it exceeds the free memory:
@@ -245,6 +261,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
     run.log_end(error);
     if (processes.first()) run.withdraw();
   };
+  take_attention_record();  // of trainings before
   try {
     if (processes.first()) {
       begin_record(run, settings, inputs.continuation, task,
@@ -254,17 +271,20 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
     if (!agreement.way.empty()) log::info("gradients of the GPUs go {}", agreement.way);
     for (const std::string& line : start) log::info("{}", line);
     needed = check_memory(settings, task, plan, processes);
-    return train(task, {.settings = settings.training,
-                        .stages = settings.stages,
-                        .seed = settings.seed,
-                        .ranking = ranking_of(settings),
-                        .run = run,
-                        .prefetch = {.threads = settings.data.loader_threads,
-                                     .depth = settings.data.prefetch},
-                        .processes = &processes,
-                        .micro_batches = agreement.micro_batches});
+    TrainingSummary summary = train(task, {.settings = settings.training,
+                                           .stages = settings.stages,
+                                           .seed = settings.seed,
+                                           .ranking = ranking_of(settings),
+                                           .run = run,
+                                           .prefetch = {.threads = settings.data.loader_threads,
+                                                        .depth = settings.data.prefetch},
+                                           .processes = &processes,
+                                           .micro_batches = agreement.micro_batches});
+    if (processes.first()) record_attention(run);
+    return summary;
   } catch (const Diverged& error) {  // divergence is a result too, so the run is kept
     run.log_end(error);
+    if (processes.first()) record_attention(run);
     throw;
   } catch (const Error& error) {
     end_with(error);

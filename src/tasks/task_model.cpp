@@ -17,7 +17,8 @@ StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary) 
                        .position = settings.position,
                        .causal = task_facts(settings.task).causal,
                        .training_length = settings.data.length,
-                       .recompute = settings.training.recompute};
+                       .recompute = settings.training.recompute,
+                       .attention_gradient = settings.training.attention_gradient};
   if (result.model.vocabulary == 0) result.model.vocabulary = vocabulary;
   if (result.model.vocabulary < vocabulary) {
     throw_usage("model.vocabulary",

@@ -127,10 +127,6 @@ class Plan {
     work_.output_gradient_row = gradient.row;
     const at::Tensor shift = at::empty_like(logarithm);
     work_.shift = shift.mutable_data_ptr<float>();
-    constexpr std::int64_t kWarps = kTileThreads / 32;
-    launch_on_heads(fmt::format("attention_shift<{}>", width()),
-                    (work_.tokens + kWarps - 1) / kWarps, 0);
-
     const Rows to_query(gradients.query), to_key(gradients.key), to_value(gradients.value);
     work_.query_gradient = to_query.data;
     work_.query_gradient_row = to_query.row;

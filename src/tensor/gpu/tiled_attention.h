@@ -82,7 +82,7 @@ struct AttentionWork {
   // Backward only.
   const T* output_gradient = nullptr;
   std::int64_t output_gradient_row = 0;
-  float* shift = nullptr;  // [H, tokens]: sums of output * its gradient
+  float* shift = nullptr;  // [H, tokens]: sums of probabilities * their gradients
   T* query_gradient = nullptr;
   T* key_gradient = nullptr;    // of each head of queries
   T* value_gradient = nullptr;  // of each head of queries

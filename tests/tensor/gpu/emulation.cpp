@@ -271,7 +271,6 @@ const std::vector<Kernel>& kernels_here() {
       KERNEL("tiled_attention", attention_key_gradient<width, added>)
 #define ATTENTION(width)                                 \
   ADDED(width, 0), ADDED(width, 1), ADDED(width, 2),     \
-      KERNEL("tiled_attention", attention_shift<width>), \
       KERNEL("tiled_attention", attention_pair_gradient<width>)
   static const std::vector<Kernel> all = {
       TYPE(float),

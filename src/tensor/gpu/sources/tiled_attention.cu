@@ -86,25 +86,6 @@ __global__ void __launch_bounds__(kTileThreads, 3) attention_forward(AttentionWo
                      there - place.warp * 16);
 }
 
-// One warp for each token (over x) and head (y) sums output * its gradient.
-template <int kWidth>
-__global__ void attention_shift(AttentionWork o) {
-  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * (blockDim.x / 32) + warp;
-  const std::int64_t head = blockIdx.y;
-  float sum = 0;
-  if (token < o.tokens) {
-    const Bfloat16* const output = o.output + token * o.output_row + head * kWidth;
-    const Bfloat16* const gradient =
-        o.output_gradient + token * o.output_gradient_row + head * kWidth;
-    for (int c = static_cast<int>(lane); c < kWidth; c += 32) {
-      sum += load(output[c]) * load(gradient[c]);
-    }
-  }
-  sum = over_warp(sum, Sum());
-  if (lane == 0 && token < o.tokens) o.shift[head * o.tokens + token] = sum;
-}
-
 // The slope of a score before its scale, from its probability.
 ROFORMER_INLINE float slope(float probability, float gradient, float shift) {
   return probability * (gradient - shift);
@@ -115,19 +96,22 @@ ROFORMER_INLINE float slope(float probability, float gradient, float shift) {
 struct RowStatistics {
   float logarithm[2] = {}, shift[2] = {};
 
+  // `shifts`: whether a kernel has made them.
   ROFORMER_INLINE RowStatistics(const AttentionWork& o, const Place& place, std::int64_t head,
-                                std::int64_t token, std::int64_t there) {
+                                std::int64_t token, std::int64_t there, bool shifts) {
     for (int half = 0; half < 2; ++half) {
       const int row = place.own(2 * half);
       if (row >= there) continue;
       logarithm[half] = o.logarithm[head * o.tokens + token + row] * kUnitsOfScore;
-      shift[half] = o.shift[head * o.tokens + token + row];
+      if (shifts) shift[half] = o.shift[head * o.tokens + token + row];
     }
   }
 };
 
-// One block for each tile of queries (x) and head (y): their gradients, and sums of the slopes by
-// difference if those are requested.
+// One block for each tile of queries (x) and head (y): their gradients, their shifts, and sums of
+// the slopes by difference if those are requested. The shift of a query, sum_j p_j dP_j, equals
+// output * output gradient. But a bfloat16 output cannot tell 1 - p from zero where one key has
+// nearly all the weight, and the slope consists of that difference. So the keys stream past twice.
 template <int kWidth, int kAdded>
 __global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
     attention_query_gradient(AttentionWork o) {
@@ -151,35 +135,61 @@ __global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
   begin_rows<kWidth, kTileRows, kTileThreads>(
       gradients, o.output_gradient + token * o.output_gradient_row + head * kWidth,
       o.output_gradient_row, there);
-  if (range.begin < range.end) {
+  RowStatistics statistics(o, place, head, token, there, /*shifts=*/false);
+
+  // Calls each(first key, probabilities, their gradients). The stage that the first copy of a sweep
+  // fills was last read before the barrier of the sweep before.
+  const auto sweep = [&](const auto& each) {
+    if (range.begin >= range.end) return;
     begin_keys<kWidth>(o, pairs, tile.first, range.begin, range.end, stage);
+    for (std::int64_t first = range.begin; first < range.end;
+         first += kKeys, exchange(stage, next)) {
+      const auto tile_pairs =
+          pairs.template tile<false>(tile.first, first, range.end, stage.table() + kTileRows - 1);
+      RowSums<kKeys> probabilities, slopes;
+      tile_pairs.begin(place, probabilities);
+      wait_for_copies();
+      __syncthreads();
+      if (first + kKeys < range.end) {
+        begin_keys<kWidth>(o, pairs, tile.first, first + kKeys, range.end, next);
+      }
+      const int own_rows = place.warp * 16 * kStride<kWidth>;
+      add_products_of_rows<kWidth, kKeys>(queries + own_rows, stage.first, probabilities);
+      add_products_of_rows<kWidth, kKeys>(gradients + own_rows, stage.second(), slopes);
+      for_sums<kKeys>([&](int n, int e) {
+        float& made = probabilities.groups[n][e];
+        const float score = tile_pairs.score(made, place.own(e), place.streamed(n, e));
+        made = power_of_2(score - statistics.logarithm[e / 2]);
+      });
+      each(first, probabilities, slopes);
+    }
+  };
+
+  float shift[2] = {0, 0};
+  sweep([&](std::int64_t, const RowSums<kKeys>& probabilities, const RowSums<kKeys>& slopes) {
+    for_sums<kKeys>([&](int n, int e) {
+      shift[e / 2] += probabilities.groups[n][e] * slopes.groups[n][e];
+    });
+  });
+  for (int half = 0; half < 2; ++half) {
+    statistics.shift[half] = over_row(shift[half], Sum());
+    const int row = place.own(2 * half);
+    if (place.column == 0 && row < there) {
+      o.shift[head * o.tokens + token + row] = statistics.shift[half];
+    }
   }
-  const RowStatistics statistics(o, place, head, token, there);
+
   const bool summed = kAdded == kAddsTable && tile.differences >= 0;
   const std::int64_t differences = text.key_length + kTileRows - 1;  // of the tile
   const int diagonal = static_cast<int>(threadIdx.x);  // j - i is that - (kTileRows - 1)
-
   RowSums<kWidth> sums;
-  for (std::int64_t first = range.begin; first < range.end; first += kKeys, exchange(stage, next)) {
-    const auto tile_pairs =
-        pairs.template tile<false>(tile.first, first, range.end, stage.table() + kTileRows - 1);
-    RowSums<kKeys> scores, slopes;
-    tile_pairs.begin(place, scores);
-    wait_for_copies();
-    __syncthreads();
-    if (first + kKeys < range.end) {
-      begin_keys<kWidth>(o, pairs, tile.first, first + kKeys, range.end, next);
-    }
-    const int own_rows = place.warp * 16 * kStride<kWidth>;
-    add_products_of_rows<kWidth, kKeys>(queries + own_rows, stage.first, scores);
-    add_products_of_rows<kWidth, kKeys>(gradients + own_rows, stage.second(), slopes);
+  sweep([&](std::int64_t first, const RowSums<kKeys>& probabilities, RowSums<kKeys>& slopes) {
     for_sums<kKeys>([&](int n, int e) {
-      const float score = tile_pairs.score(scores.groups[n][e], place.own(e), place.streamed(n, e));
       float& made = slopes.groups[n][e];
-      made = slope(power_of_2(score - statistics.logarithm[e / 2]), made, statistics.shift[e / 2]);
+      made = slope(probabilities.groups[n][e], made, statistics.shift[e / 2]);
     });
     add_weighted_rows<kWidth, kKeys>(slopes, stage.first, sums);
-    if (!summed) continue;
+    if (!summed) return;
     for_sums<kKeys>([&](int n, int e) {
       all_slopes[place.own(e) * kSlopeRow + place.streamed(n, e)] = slopes.groups[n][e];
     });
@@ -195,7 +205,7 @@ __global__ void __launch_bounds__(kTileThreads, kWidth > 64 ? 2 : 3)
       }
       *to = before + sum;
     }
-  }
+  });
   wait_for_copies();
   const std::int64_t own = token + place.warp * 16;
   const float factors[2] = {o.scale, o.scale};
@@ -322,7 +332,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) attention_pair_gradient(Atten
     const auto tile_pairs =
         pairs.template tile<false>(tile.query, tile.key, text.key_length, nullptr);
     const RowStatistics statistics(o, place, head, text.query_begin + tile.query,
-                                   text.query_length - tile.query);
+                                   text.query_length - tile.query, /*shifts=*/true);
     RowSums<kKeys> scores, slopes;
     tile_pairs.begin(place, scores);
     wait_for_copies();
