@@ -145,8 +145,8 @@ bool CrossMemory::can_tile(const CrossAttentionInputs& in) const {
 
 at::Tensor CrossMemory::tiled(const CrossAttentionInputs& in) const {
   const at::Tensor packed = borrowed(packed_.at(static_cast<std::size_t>(in.layer)));
-  GradientRecorder recorder("attention/cross", {in.query, packed});
   note_attention(AttentionUse::tiles, in.query);
+  GradientRecorder recorder("attention/cross", {in.query, packed});
   const auto part = [](const at::Tensor& rows, std::int64_t which) {
     const std::int64_t width = rows.size(1) / 2;
     return rows.narrow(1, which * width, width);

@@ -101,8 +101,8 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   std::vector<at::Tensor> recorded{inputs.projected, inputs.bias};
   recorded.insert(recorded.end(), additives.begin(), additives.end());
   if (inputs.sums.defined()) recorded.push_back(inputs.sums);
-  GradientRecorder recorder("attention/self", std::move(recorded));
   note_attention(AttentionUse::tiles, inputs.projected);
+  GradientRecorder recorder("attention/self", std::move(recorded));
 
   auto state = std::make_shared<State>();
   state->heads = {.projected = inputs.projected.detach(),

@@ -95,8 +95,8 @@ struct RowBlocks {
 }  // namespace
 
 at::Tensor running_sum_attention(const RunningSumInputs& in) {
-  GradientRecorder recorder("attention/running_sums", {in.query, in.key, in.value, in.sums});
   note_attention(AttentionUse::running_sums, in.query);
+  GradientRecorder recorder("attention/running_sums", {in.query, in.key, in.value, in.sums});
   const auto blocks = std::make_shared<RowBlocks>(RowBlocks{.query = in.query.detach(),
                                                             .key = in.key.detach(),
                                                             .value = in.value.detach(),

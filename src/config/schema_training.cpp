@@ -135,8 +135,9 @@ std::vector<Key> training_keys() {
                             "takes them from the probabilities, so that every scheme has the same "
                             "arithmetic; fast takes flash attention's or cuDNN's kernels where "
                             "nothing is added to the scores, which lose the gradient at a nearly "
-                            "certain key. A CPU, and fp32, are always exact",
-                    .decides = Decides::figures}),
+                            "certain key. A CPU, and fp32, are always exact. What a run took is in "
+                            "its run.json, by which runs are compared",
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(training.recompute,
                    {.help = "what is not kept for the backward pass, which computes it again "
                             "(Chen 2016): all of a layer, or its attention; the same numbers in "

@@ -205,6 +205,10 @@ RecordedTrials recorded_trials(const StudySettings& study) {
     if (reason.empty()) {
       reason = data_differences_text(recorded_data(found->record), data_today(trial.settings));
     }
+    if (reason.empty() && trial.settings.training.attention_gradient == AttentionGradient::exact &&
+        attention_gradient_of(found->record) == to_word(AttentionGradient::fast)) {
+      reason = "gradient of attention fast, here exact";
+    }
     if (!reason.empty()) {
       if (trial.asked) left.push_back(trial.name + " (" + reason + ")");
       continue;

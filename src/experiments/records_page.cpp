@@ -108,6 +108,13 @@ class Merger {
       reasons.push_back(data_differences_text(recorded_data(run.result.record),
                                               recorded_data(base_->result.record)));
     }
+    if (base_ && run.result.finished()) {
+      const std::string gradient = attention_gradient_of(run.result.record),
+                        here = attention_gradient_of(base_->result.record);
+      if (!gradient.empty() && !here.empty() && gradient != here) {
+        reasons.push_back(fmt::format("gradient of attention {}, here {}", gradient, here));
+      }
+    }
     reasons.push_back(key_differences(record.recipe, first_.recipe));
     if (!std::ranges::equal(record.study.axes, first_.study.axes, {}, &StudyAxis::key,
                             &StudyAxis::key)) {
@@ -248,6 +255,7 @@ std::string table_caption(const MergedTable& merged) {
         "where nothing ran beside a training, as another one does with --jobs 2.",
         merged.machine, elsewhere ? ", but for rows with another machine in brackets" : "");
   }
+  text += attention_sentence(merged.rows);
   return text;
 }
 

@@ -1,7 +1,8 @@
 // Several records of studies, read without the studies' files or runs: rows of one protocol in one
 // table, and a static page of all records. Rows are comparable if their records name the same
 // version, data and recipe and, within one row, the same scheme options. Other runs are listed with
-// the reason. A row from another machine is marked with it.
+// the reason, as are those whose attention made its gradient in another way. A row from another
+// machine is marked with it.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "base/origin.h"
 #include "experiments/protocol_record.h"
 #include "experiments/study_rows.h"
+#include "experiments/study_table.h"
 #include "report/table.h"
 
 namespace roformer {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "config/words.h"
 #include "runs/model_source.h"
 #include "tasks/data_record.h"
 
@@ -72,6 +73,14 @@ std::string recorded_text(const nlohmann::json& record, const std::string& path)
   if (!record.is_object() || !record.contains(pointer)) return "";
   const nlohmann::json& value = record[pointer];
   return value.is_string() ? value.get<std::string>() : describe_json(value);
+}
+
+std::string attention_gradient_of(const nlohmann::json& record) {
+  const std::string recorded = recorded_text(record, "/attention/gradient");
+  if (!recorded.empty()) return recorded;
+  return recorded_text(record, "/precision") == to_word(Precision::fp32)
+             ? to_word(AttentionGradient::exact)
+             : "";
 }
 
 std::string machine_of(const RunResult& run) {

@@ -42,6 +42,10 @@ struct RunResult {
 // The value at a JSON pointer of a run.json as text; "" if there is none.
 std::string recorded_text(const nlohmann::json& record, const std::string& pointer);
 
+// How exact the attention of a run made its gradient, "exact" or "fast"; "" if its program did not
+// record that and it was not trained in fp32.
+std::string attention_gradient_of(const nlohmann::json& record);
+
 // The machine on which the run's times were measured: "AMD EPYC, 2 cores, threads 1", with the GPU
 // or the number of processes if they were used. "" if the record does not say.
 std::string machine_of(const RunResult& run);

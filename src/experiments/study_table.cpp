@@ -4,10 +4,12 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/few_of.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "config/words.h"
@@ -219,6 +221,8 @@ constexpr std::array kShownFacts{
     Fact{"memory", "/machine/memory_bytes"},
     Fact{"system", "/machine/system"},
     Fact{"precision", "/precision"},
+    Fact{"attention", "/attention/forward"},
+    Fact{"gradient of attention", "/attention/gradient"},
     Fact{"data", "/data/name"},
     Fact{"fingerprint of the data", "/data/fingerprint"},
     Fact{"fingerprint of the tokenizer", "/data/tokenizer_fingerprint"},
@@ -331,6 +335,26 @@ Table missing_table(const std::vector<StudyRow>& rows) {
     if (!row.finished()) table.add_row({row.title(), row.reasons()});
   }
   return table;
+}
+
+std::string attention_sentence(const std::vector<StudyRow>& rows) {
+  constexpr const char* kUnknown = "not recorded";
+  std::map<std::string, std::vector<std::string>> titles;  // of rows, by their gradient
+  for (const StudyRow& row : rows) {
+    for (const RunResult& run : row.runs) {
+      if (!run.finished()) continue;
+      const std::string gradient = attention_gradient_of(run.record);
+      add_once(titles[gradient.empty() ? kUnknown : gradient], row.title());
+    }
+  }
+  if (titles.size() < 2) return "";
+  std::vector<std::string> parts;
+  for (const auto& [gradient, rows_of_it] : titles) {
+    parts.push_back(fmt::format("{} in {}", gradient, few_of(rows_of_it)));
+  }
+  return fmt::format(
+      " The gradient of attention (training.attention_gradient) is {}: these do not compare.",
+      fmt::join(parts, ", "));
 }
 
 Table provenance_table(const std::vector<StudyRow>& rows) {

@@ -41,6 +41,10 @@ Table spread_table(const StudySettings& study, const std::vector<StudyRow>& rows
 // The rows with runs that are not finished, and the reasons. Empty if all are finished.
 Table missing_table(const std::vector<StudyRow>& rows);
 
+// A sentence that marks rows whose attention made its gradient in another way than the others', or
+// whose records do not say how: they do not compare. "" if all say the same, or none says it.
+std::string attention_sentence(const std::vector<StudyRow>& rows);
+
 // Every fact in the runs' records about how they were made, each different value once: commit,
 // LibTorch, machine, threads, precision, data and tokenizer with their fingerprints.
 Table provenance_table(const std::vector<StudyRow>& rows);

@@ -11,6 +11,7 @@
 #include "config/task_facts.h"
 #include "experiments/difference_table.h"
 #include "experiments/length_report.h"
+#include "experiments/study_table.h"
 
 namespace roformer {
 namespace {
@@ -97,6 +98,7 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
   }
   const std::string sources = paper_sources(study);
   if (!sources.empty()) text += " The paper's values: " + sources + ".";
+  text += attention_sentence(rows);
   return text;
 }
 

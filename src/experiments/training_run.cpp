@@ -15,6 +15,7 @@
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
+#include "config/words.h"
 #include "experiments/run_result.h"
 #include "experiments/study_rows.h"
 #include "report/json_lines.h"
@@ -73,6 +74,11 @@ std::vector<std::string> changes_between(const nlohmann::json& record, const Set
     const Key& key = *find_key(name);
     if (!key.is_compared() || is_idle(key, stored, wanted)) continue;
     changes.push_back(change_of(key, stored, wanted));
+  }
+  // Compared by what the training took: on a CPU all are exact.
+  if (wanted.training.attention_gradient == AttentionGradient::exact &&
+      attention_gradient_of(record) == to_word(AttentionGradient::fast)) {
+    changes.push_back("training.attention_gradient fast -> exact");
   }
   const std::vector<std::string> data = data_changes(record, stored, wanted);
   changes.insert(changes.end(), data.begin(), data.end());

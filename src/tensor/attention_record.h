@@ -19,7 +19,8 @@ enum class AttentionUse {
 };
 
 // Notes a call, if a gradient of `query` will be computed. `rounded`: its slopes are made from an
-// output of bfloat16, which loses the gradient at a nearly certain key. Safe from several threads.
+// output of bfloat16, which loses the gradient at a nearly certain key. Not below a
+// GradientRecorder, which turns gradients off. Safe from several threads.
 void note_attention(AttentionUse use, const at::Tensor& query, bool rounded = false);
 
 struct AttentionRecord {

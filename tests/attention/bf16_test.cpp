@@ -15,6 +15,8 @@
 #include "catch.h"
 #include "config/schemes/formula.h"
 #include "schemes.h"
+#include "tensor/attention_record.h"
+#include "tensor/dispatch.h"
 
 using namespace roformer;
 
@@ -164,7 +166,7 @@ TEST_CASE("a nearly certain key keeps what is left of its gradient in bfloat16")
   }
 }
 
-TEST_CASE("LibTorch's kernel keeps it, too") {
+TEST_CASE("LibTorch's kernel keeps it, too, on a GPU where the exact gradient is wanted") {
   at::manual_seed(39);
   const auto rounded = [](const at::Tensor& x) { return x.to(at::kBFloat16).to(at::kDouble); };
   const auto drawn = [] { return at::randn({1, 2, 64, 16}, at::kDouble); };
@@ -173,23 +175,40 @@ TEST_CASE("LibTorch's kernel keeps it, too") {
   const at::Tensor query = rounded(drawn() * 0.1 + 4), value = rounded(drawn());
   key = rounded(key);
   const at::Tensor outer = rounded(drawn());
-  const auto gradients = [&](at::ScalarType type) {
+  const auto gradients = [&](at::ScalarType type, bool exact = false) {
     std::vector<at::Tensor> leaves;
     for (const at::Tensor& x : {query, key, value}) {
       leaves.push_back(x.to(type, false, /*copy=*/true).requires_grad_(true));
     }
-    const at::Tensor output =
-        sdpa_attention({.query = leaves[0], .key = leaves[1], .value = leaves[2], .scale = 0.25});
+    const at::Tensor output = sdpa_attention({.query = leaves[0],
+                                              .key = leaves[1],
+                                              .value = leaves[2],
+                                              .scale = 0.25,
+                                              .exact_gradient = exact});
     CHECK(output.scalar_type() == type);
     (output.to(at::kDouble) * outer).sum().backward();
     return leaves;
   };
-  const std::vector<at::Tensor> wanted = gradients(at::kDouble), got = gradients(at::kBFloat16);
+  const std::vector<at::Tensor> wanted = gradients(at::kDouble);
+  const auto apart = [&](const std::vector<at::Tensor>& got, std::size_t i) {
+    return std::sqrt(squares(got[i].grad().to(at::kDouble) - wanted[i].grad()) /
+                     squares(wanted[i].grad()));
+  };
+  take_attention_record();
+  const std::vector<at::Tensor> by_loops = gradients(at::kBFloat16);
+  CHECK(take_attention_record().gradient == "exact");
+  const ComposedForms composed;  // as on a GPU
+  const std::vector<at::Tensor> exact = gradients(at::kBFloat16, true);
+  const AttentionRecord taken = take_attention_record();
+  CHECK(taken.forward == "libtorch");
+  CHECK(taken.gradient == "exact");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     CAPTURE(i);
-    CHECK(std::sqrt(squares(got[i].grad().to(at::kDouble) - wanted[i].grad()) /
-                    squares(wanted[i].grad())) < 0.03);
+    CHECK(apart(by_loops, i) < 0.03);
+    CHECK(apart(exact, i) < 0.03);
   }
+  CHECK(apart(gradients(at::kBFloat16), 0) > 0.1);
+  CHECK(take_attention_record().gradient == "fast");
 }
 
 TEST_CASE("a formula of scores costs in bfloat16 what other scores do") {

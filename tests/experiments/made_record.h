@@ -40,6 +40,7 @@ struct MadeRecord : Protocol {
   std::filesystem::path file = path / "record.json";
   nlohmann::json machine = {{"processor", "a chip"}, {"cores", 2}, {"threads", 1}};
   nlohmann::json data = {{"fingerprint", "f00d"}, {"training_tokens", 100}};
+  nlohmann::json attention;  // null: a program of before, which does not record it
 
   explicit MadeRecord(const std::string& more = "version: 1",
                       const std::vector<Override>& flags = {})
@@ -54,6 +55,7 @@ struct MadeRecord : Protocol {
         results.push_back(finished_run(one.position, one.seed, one.loss));
         results.back().name = run.name;
         results.back().record = {{"machine", machine}, {"data", data}};
+        if (!attention.is_null()) results.back().record["attention"] = attention;
         return false;
       }
       return true;

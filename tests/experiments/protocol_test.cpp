@@ -165,6 +165,30 @@ TEST_CASE("a row that another machine made is marked with it and still compared"
   CHECK(difference_table(table.study, table.rows).text(0, 0) == table.rows[0].title());
 }
 
+TEST_CASE("rows whose attention made its gradient in another way do not compare") {
+  const nlohmann::json exact = {{"forward", "tiles"}, {"gradient", "exact"}, {"sums", "fp32"}};
+  const nlohmann::json fast = {{"forward", "cudnn"}, {"gradient", "fast"}, {"sums", "fp32"}};
+  const auto with = [](const nlohmann::json& here, const nlohmann::json& there) {
+    MadeRecord first, second;
+    first.attention = here;
+    second.attention = there;
+    return merged({first.write(kTwoSchemes), second.write({{"sinusoidal", "1", 2.9}})});
+  };
+  CHECK(with(exact, exact).apart.empty());
+  CHECK(attention_sentence(with(exact, exact).rows).empty());
+  const MergedTable unequal = with(exact, fast);
+  REQUIRE(unequal.apart.size() == 1);
+  CHECK(unequal.apart.front().reason == "gradient of attention fast, here exact");
+  // Older records do not say it: their rows stay, and are marked beside those that do.
+  const MergedTable old = with(exact, {});
+  CHECK(old.apart.empty());
+  CHECK(attention_sentence(old.rows) ==
+        " The gradient of attention (training.attention_gradient) is exact in rope, none, not "
+        "recorded in sinusoidal: these do not compare.");
+  CHECK(attention_sentence(with({}, {}).rows).empty());
+  CHECK(has(to_csv(provenance_table(with(exact, {}).rows)), "gradient of attention,exact"));
+}
+
 TEST_CASE("processors of one name are told apart by their model, where both records have it") {
   const auto rows = [](const std::string& first, const std::string& second) {
     MadeRecord here, there;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/checksums.h"
+#include "base/inner_path.h"
 #include "catch.h"
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/study_results.h"
@@ -93,6 +95,27 @@ TEST_CASE("where patience ends a run its figures are of the best validation, and
   CHECK(best.curves.at("validation_loss").size() == 4);
   CHECK(has(page_of_best, "Figures of the best validation: training.patience"));
   CHECK(has(read_file(fake.runs() / "table.md"), "Figures of the best validation"));
+}
+
+TEST_CASE("a run whose attention took the fast gradient is another one where exact is wanted") {
+  const FakeProgram fake("rope");
+  const StudySettings study = fake.load(),
+                      exact = fake.load({{"training.attention_gradient", "exact"}});
+  run_study(study, fake_options(fake));
+  const std::filesystem::path file = fake.runs() / "rope" / "run.json";
+  const auto state = [&](const StudySettings& wanted, const std::string& taken) {
+    nlohmann::json record = read_checksummed_json(file);
+    if (!taken.empty()) record["attention"] = {{"gradient", taken}};
+    write_checksummed_json(InnerPath::named(file), record);
+    return training_status(wanted.runs[0]).state;
+  };
+  using State = TrainingRunStatus::State;
+  CHECK(state(exact, "") == State::finished);  // an older program's
+  CHECK(state(exact, "exact") == State::finished);
+  CHECK(state(study, "fast") == State::finished);
+  CHECK(state(exact, "fast") == State::changed);
+  CHECK(training_status(exact.runs[0]).changes ==
+        std::vector<std::string>{"training.attention_gradient fast -> exact"});
 }
 
 TEST_CASE("a finished run whose record is lost or damaged is not taken for whole") {

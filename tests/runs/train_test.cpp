@@ -1,6 +1,6 @@
 // What is refused when a training is opened, before anything is written, and how a run is resumed.
-#include "runs/resume.h"
 #include "runs/train.h"
+#include "runs/resume.h"
 
 #include <array>
 #include <map>
@@ -22,6 +22,7 @@
 #include "said.h"
 #include "tasks/classifier.h"
 #include "tasks/untrained.h"
+#include "tensor/products.h"
 #include "training/checkpoint.h"
 
 using namespace roformer;
@@ -140,6 +141,20 @@ TEST_CASE("a run goes on with its data, wherever they are now") {
   fs::rename(tiny.data(), tiny.folder.path / "moved");
   longer.data.directory = tiny.folder.path / "moved";
   CHECK(train_run(longer, ExistingRun::resume).consumed.steps == 5);
+}
+
+TEST_CASE("the record of a run says which attention it took") {
+  const std::string scheme = GENERATE("rope", "shaw");  // with and without terms of the content
+  TinyRun tiny(scheme);
+  train_run(tiny.settings, ExistingRun::refuse);
+  const nlohmann::json taken = record_of(tiny.run())["attention"];
+  const std::string forward = taken["forward"];
+  CHECK(forward == (scheme == "shaw" || !has_block_products() ? "scores" : "tiles"));
+  CHECK(taken["gradient"] == "exact");
+  CHECK(taken["sums"] == "fp32");
+  tiny.settings.training.steps.amount += 2;
+  train_run(tiny.settings, ExistingRun::resume);
+  CHECK(record_of(tiny.run())["attention"] == taken);
 }
 
 TEST_CASE("a copied project trains its own copy of a run") {
