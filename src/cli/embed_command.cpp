@@ -44,7 +44,7 @@ void embed_command(const EmbedOptions& options) {
   log::info("{}: {}{}, texts of up to {} tokens", options.model,
             embedding.pooling == TextPooling::mean ? "the mean of all tokens" : "the first token",
             embedding.normalize ? ", normalised" : "", length);
-  VectorFile output(options.output, format, opened.model->width());
+  VectorFile output(options.output, format, opened.model->outputs());
   const EmbeddedTexts done = embed_texts(*opened.model, *opened.tokenizer, length, texts, output);
   output.commit();
   if (done.cut > 0) {
@@ -53,7 +53,7 @@ void embed_command(const EmbedOptions& options) {
   }
   if (options.output == "-") return;
   fmt::print("{}: {} vectors of {} numbers\n", options.output, format_count(done.texts),
-             opened.model->width());
+             opened.model->outputs());
 }
 
 }  // namespace

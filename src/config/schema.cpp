@@ -90,21 +90,27 @@ std::vector<Key> position_keys() {
 std::vector<Key> all_keys() {
   std::vector<Key> keys;
   using Part = std::vector<Key> (*)();
-  const auto add = [&](Part part) {
-    if (part == nullptr) return;
-    std::vector<Key> rows = part();
+  const auto add = [&](std::vector<Key> rows) {
     std::move(rows.begin(), rows.end(), std::back_inserter(keys));
   };
+  // A task's row applies to the task, unless the row names others.
   const auto add_tasks = [&](Part TaskFacts::*part) {
-    for (const TaskFacts& task : all_task_facts()) add(task.*part);
+    for (const TaskFacts& task : all_task_facts()) {
+      if (task.*part == nullptr) continue;
+      std::vector<Key> rows = (task.*part)();
+      for (Key& key : rows) {
+        if (key.tasks.empty()) key.tasks = {task.task};
+      }
+      add(std::move(rows));
+    }
   };
-  add(general_keys);
-  add(data_keys);
+  add(general_keys());
+  add(data_keys());
   add_tasks(&TaskFacts::keys);
-  add(model_keys);
-  add(position_keys);
+  add(model_keys());
+  add(position_keys());
   add_tasks(&TaskFacts::keys_after_model);
-  add(training_keys);
+  add(training_keys());
   return keys;
 }
 

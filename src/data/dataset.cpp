@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "data/data_location.h"
@@ -22,13 +21,6 @@ constexpr const char* kFile = "dataset.json";
 constexpr const char* kDatasetFormat = "roformer dataset";
 constexpr int kDatasetVersion = 2;
 constexpr int kWithLineEnds = 1;  // the version whose characters include line ends
-
-constexpr std::pair<const char*, std::uint64_t SplitCounts::*> kCounts[] = {
-    {"documents", &SplitCounts::documents},
-    {"tokens", &SplitCounts::tokens},
-    {"characters", &SplitCounts::characters},
-    {"bytes", &SplitCounts::bytes},
-    {"unknown", &SplitCounts::unknown}};
 
 }  // namespace
 
@@ -83,58 +75,55 @@ void Dataset::verify_checksums() const {
   }
 }
 
-nlohmann::ordered_json to_json(const DatasetDescription::OfSplit& split) {
-  nlohmann::ordered_json json;
-  for (const auto& [name, count] : kCounts) json[name] = split.counts.*count;
-  json["shards"] = nlohmann::ordered_json::array();
-  for (const std::uint64_t checksum : split.shard_checksums) {
-    json["shards"].push_back(hexadecimal(checksum));
-  }
-  return json;
-}
-
-DatasetDescription::OfSplit split_from_json(const JsonFields& fields, bool with_unknown) {
-  DatasetDescription::OfSplit split{.counts = {}, .shard_checksums = fields.hashes("shards")};
-  for (const auto& [name, count] : kCounts) {
-    if (count == &SplitCounts::unknown && !with_unknown) continue;
-    split.counts.*count = fields.unsigned_count(name);
-  }
-  return split;
-}
-
 SplitCounts& SplitCounts::operator+=(const SplitCounts& other) {
-  for (const auto& [name, count] : kCounts) this->*count += other.*count;
+  for (const auto& [name, count] : kSplitCounts) this->*count += other.*count;
   return *this;
 }
 
-void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
-  nlohmann::ordered_json json = {
-      {"format", kDatasetFormat},
-      {"version", kDatasetVersion},
-      {"name", description.name},
-      {"source", description.source},
-      {"licence", description.licence},
-      {"command", description.command},
-      {"fingerprint", hexadecimal(description.fingerprint)},
-      {"tokenizer",
-       {{"fingerprint", hexadecimal(description.tokenizer_fingerprint)},
-        {"description", description.tokenizer},
-        {"vocabulary_size", static_cast<std::uint64_t>(description.vocabulary_size)}}},
-      {"validation_fraction", description.validation_fraction},
-      {"test_fraction", description.test_fraction},
-      {"seed", description.seed},
-      {"files", description.files},
-      {"files_skipped", description.files_skipped},
-      {"repeats_removed", description.repeats_removed},
-      {"invalid_sequences", description.invalid_sequences},
-      {"train", to_json(description[Split::train])},
-      {"validation", to_json(description[Split::validation])},
-      {"test", to_json(description[Split::test])},
-  };
-  if (const auto& prefix = description.prefix) {
-    json["prefix"] = {{"bytes", prefix->bytes}, {"of", prefix->of}};
+namespace {
+
+// `old`: the first version, which did not count files.
+void describe_dataset(auto& stored, auto& about, bool old) {
+  stored.field("name", about.name);
+  stored.field("source", about.source);
+  stored.field("licence", about.licence);
+  stored.field("command", about.command);
+  stored.hash("fingerprint", about.fingerprint);
+  stored.map("tokenizer", about, [](auto& tokenizer, auto& of) {
+    tokenizer.hash("fingerprint", of.tokenizer_fingerprint);
+    tokenizer.field("description", of.tokenizer);
+    tokenizer.count("vocabulary_size", of.vocabulary_size);
+  });
+  stored.number("validation_fraction", about.validation_fraction);
+  if (stored.holds("test_fraction", true)) stored.number("test_fraction", about.test_fraction);
+  stored.count("seed", about.seed);
+  if (!old) {
+    stored.count("files", about.files);
+    stored.count("files_skipped", about.files_skipped);
   }
-  write_checksummed_json(folder / kFile, json);
+  stored.count("repeats_removed", about.repeats_removed);
+  stored.count("invalid_sequences", about.invalid_sequences);
+  for (const Split split : kSplits) {
+    const std::string name(to_string(split));
+    // Sets of earlier versions have no test set.
+    if (split == Split::test && !stored.holds(name.c_str(), true)) continue;
+    stored.map(name.c_str(), about[split],
+               [&](auto& inner, auto& of_split) { describe_split(inner, of_split, !old); });
+  }
+  if (!stored.holds("prefix", about.prefix)) return;
+  stored.map("prefix", *about.prefix, [](auto& inner, auto& prefix) {
+    inner.count("bytes", prefix.bytes);
+    inner.count("of", prefix.of);
+  });
+}
+
+}  // namespace
+
+void write_description(const DatasetDescription& description, const std::filesystem::path& folder) {
+  StoredWriter stored;
+  stored.object = {{"format", kDatasetFormat}, {"version", kDatasetVersion}};
+  describe_dataset(stored, description, /*old=*/false);
+  write_checksummed_json(folder / kFile, stored.object);
 }
 
 bool holds_description(const std::filesystem::path& folder) {
@@ -169,36 +158,10 @@ DatasetDescription read_description(const std::filesystem::path& folder) {
                               describe_json(version), kWithLineEnds, kDatasetVersion),
                   kPrepareAgain);
   }
-  const JsonFields fields(json, path.string(), kPrepareAgain);
-  const JsonFields tokenizer = fields.object("tokenizer");
-  DatasetDescription description{
-      .name = fields.text("name"),
-      .source = fields.text("source"),
-      .licence = fields.text("licence"),
-      .command = fields.text("command"),
-      .fingerprint = fields.hash("fingerprint"),
-      .tokenizer_fingerprint = tokenizer.hash("fingerprint"),
-      .tokenizer = tokenizer.text("description"),
-      .vocabulary_size = tokenizer.count("vocabulary_size"),
-      .validation_fraction = fields.number("validation_fraction"),
-      .test_fraction = fields.has("test_fraction") ? fields.number("test_fraction") : 0,
-      .seed = fields.unsigned_count("seed"),
-      .files = old ? 0 : fields.unsigned_count("files"),
-      .files_skipped = old ? 0 : fields.unsigned_count("files_skipped"),
-      .repeats_removed = fields.unsigned_count("repeats_removed"),
-      .invalid_sequences = fields.unsigned_count("invalid_sequences"),
-      .splits = {},
-      .counts_line_ends = old,
-  };
-  description[Split::train] = split_from_json(fields.object("train"), !old);
-  description[Split::validation] = split_from_json(fields.object("validation"), !old);
-  // Sets of earlier versions have no test set.
-  if (fields.has("test")) description[Split::test] = split_from_json(fields.object("test"), !old);
-  if (fields.has("prefix")) {
-    const JsonFields prefix = fields.object("prefix");
-    description.prefix = DatasetDescription::Prefix{.bytes = prefix.unsigned_count("bytes"),
-                                                    .of = prefix.unsigned_count("of")};
-  }
+  DatasetDescription description;
+  description.counts_line_ends = old;
+  StoredReader stored(JsonFields(json, path.string(), kPrepareAgain));
+  describe_dataset(stored, description, old);
   return description;
 }
 

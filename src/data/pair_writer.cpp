@@ -5,7 +5,6 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hexadecimal.h"
 #include "data/description_json.h"
 #include "text/utf8.h"
 
@@ -28,6 +27,14 @@ std::vector<std::pair<std::uint64_t, PairRule>> removed_from_json(const JsonFiel
   return removed;
 }
 
+void describe_finished_pairs(auto& stored, auto& finished) {
+  stored.count("pairs", finished.pairs);
+  stored.hash("text", finished.text);
+  stored.map("so_far", finished.so_far, [](auto& inner, auto& split) {
+    describe_parallel_split(inner, split, /*with_text=*/false);
+  });
+}
+
 constexpr std::size_t kPairsPerBlock = 1024;
 constexpr std::size_t kPairBlocksPerThread = 4;
 // A block of very long sentences ends earlier.
@@ -43,17 +50,16 @@ nlohmann::ordered_json to_json(const FinishedPairs& finished) {
   for (const auto& [number, rule] : finished.removed) {
     removed[std::string(to_string(rule))].push_back(number);
   }
-  return {{"pairs", finished.pairs},
-          {"text", hexadecimal(finished.text)},
-          {"so_far", to_json(finished.so_far, /*with_text=*/false)},
-          {"removed", removed}};
+  StoredWriter stored;
+  describe_finished_pairs(stored, finished);
+  stored.object["removed"] = removed;
+  return stored.object;
 }
 
 std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedPairs& finished) {
-  finished = {.pairs = state.unsigned_count("pairs"),
-              .text = state.hash("text"),
-              .so_far = parallel_split_from_json(state.object("so_far"), /*with_text=*/false),
-              .removed = removed_from_json(state.object("removed"))};
+  StoredReader stored(state);
+  describe_finished_pairs(stored, finished);
+  finished.removed = removed_from_json(state.object("removed"));
   std::vector<FinishedShard> shards;
   for (const Side side : kSides) {
     const std::vector<std::uint64_t>& checksums = finished.so_far[side].shard_checksums;

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/checksums.h"
 #include "base/error.h"
 #include "base/fields.h"
 #include "base/file.h"
-#include "base/hexadecimal.h"
 #include "base/json.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
@@ -22,87 +22,7 @@ namespace {
 constexpr const char* kParallelFile = "dataset.json";
 constexpr const char* kParallelFormat = "roformer parallel dataset";
 constexpr int kParallelVersion = 1;
-using Json = nlohmann::ordered_json;
 using Description = ParallelDescription;
-
-constexpr std::pair<const char*, std::uint64_t Description::OfSide::*> kSideCounts[] = {
-    {"tokens", &Description::OfSide::tokens},
-    {"unknown", &Description::OfSide::unknown},
-    {"words", &Description::OfSide::words},
-    {"characters", &Description::OfSide::characters},
-    {"longest", &Description::OfSide::longest}};
-
-Json to_json(const Description::OfSide& side, bool with_text) {
-  Json json;
-  for (const auto& [name, count] : kSideCounts) json[name] = side.*count;
-  json["shards"] = Json::array();
-  for (const std::uint64_t checksum : side.shard_checksums) {
-    json["shards"].push_back(hexadecimal(checksum));
-  }
-  if (with_text) json["text"] = hexadecimal(side.text_checksum);
-  return json;
-}
-
-Json to_json(const PairCounts& counts) {
-  Json removed = Json::object();
-  for (std::size_t i = 0; i < kPairRules; ++i) {
-    removed[std::string(to_string(static_cast<PairRule>(i)))] = counts.removed[i];
-  }
-  return {{"read", counts.read},
-          {"unmatched", counts.unmatched},
-          {"invalid", counts.invalid},
-          {"removed", removed},
-          {"kept", counts.kept}};
-}
-
-Json to_json(const PairRules& rules) {
-  Json json;
-  for_each_field(rules, [&](const char* name, auto value) { json[name] = value; });
-  return json;
-}
-
-Description::OfSide read_side(const JsonFields& fields, bool with_text) {
-  Description::OfSide side;
-  for (const auto& [name, count] : kSideCounts) side.*count = fields.unsigned_count(name);
-  side.shard_checksums = fields.hashes("shards");
-  if (with_text) side.text_checksum = fields.hash("text");
-  return side;
-}
-
-PairCounts read_counts(const JsonFields& fields) {
-  PairCounts counts{.read = fields.unsigned_count("read"),
-                    .unmatched = fields.unsigned_count("unmatched"),
-                    .invalid = fields.unsigned_count("invalid"),
-                    .removed = {},
-                    .kept = fields.unsigned_count("kept")};
-  const JsonFields removed = fields.object("removed");
-  for (std::size_t i = 0; i < kPairRules; ++i) {
-    counts.removed[i] = removed.unsigned_count(std::string(to_string(static_cast<PairRule>(i))));
-  }
-  return counts;
-}
-
-PairRules read_rules(const JsonFields& fields) {
-  PairRules rules;
-  for_each_field(rules, [&]<class Value>(const char* name, Value& value) {
-    if constexpr (std::is_same_v<Value, bool>) {
-      value = fields.flag(name);
-    } else if constexpr (std::is_same_v<Value, double>) {
-      value = fields.number(name);
-    } else {
-      value = fields.count(name);
-    }
-  });
-  return rules;
-}
-
-Split read_split(const JsonFields& fields) {
-  const std::string name = fields.text("split");
-  for (const Split split : kSplits) {
-    if (name == to_string(split)) return split;
-  }
-  fields.refuse("split", "train, validation or test");
-}
 
 bool has_format(const nlohmann::json& json) {
   return json.is_object() && json.value("format", nlohmann::json()) == kParallelFormat;
@@ -122,21 +42,6 @@ std::string parallel_text_name(Split split, Side side) {
   return fmt::format("{}.{}.txt", to_string(split), to_string(side));
 }
 
-Json to_json(const Description::OfSplit& split, bool with_text) {
-  Json json = {{"sentences", split.sentences}};
-  for (const Side side : kSides)
-    json[std::string(to_string(side))] = to_json(split[side], with_text);
-  return json;
-}
-
-Description::OfSplit parallel_split_from_json(const JsonFields& fields, bool with_text) {
-  Description::OfSplit split{.sentences = fields.unsigned_count("sentences"), .sides = {}};
-  for (const Side side : kSides) {
-    split[side] = read_side(fields.object(std::string(to_string(side))), with_text);
-  }
-  return split;
-}
-
 bool is_parallel_dataset(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_regular_file(folder / kParallelFile, error)) return false;
@@ -145,40 +50,87 @@ bool is_parallel_dataset(const fs::path& folder) {
   return json && has_format(*json);
 }
 
+namespace {
+
+const auto describe_counts = [](auto& stored, auto& counts) {
+  stored.count("read", counts.read);
+  stored.count("unmatched", counts.unmatched);
+  stored.count("invalid", counts.invalid);
+  stored.map("removed", counts.removed, [](auto& inner, auto& removed) {
+    for (std::size_t i = 0; i < kPairRules; ++i) {
+      inner.count(std::string(to_string(static_cast<PairRule>(i))).c_str(), removed[i]);
+    }
+  });
+  stored.count("kept", counts.kept);
+};
+
+const auto describe_rules = [](auto& stored, auto& rules) {
+  for_each_field(rules, [&](const char* name, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, bool>) {
+      stored.field(name, value);
+    } else if constexpr (std::is_same_v<Value, double>) {
+      stored.number(name, value);
+    } else {
+      stored.count(name, value);
+    }
+  });
+};
+
+const auto describe_origin = [](auto& stored, auto& origin) {
+  stored.field("files", origin.files);
+  stored.template word<Split>(
+      "split", origin.split,
+      {{"train", Split::train}, {"validation", Split::validation}, {"test", Split::test}});
+  stored.number("weight", origin.weight);
+  stored.map("counts", origin.counts, describe_counts);
+};
+
+void describe_corpus(auto& stored, auto& about) {
+  stored.field("name", about.name);
+  stored.field("source", about.source);
+  stored.field("licence", about.licence);
+  stored.field("command", about.command);
+  stored.map("languages", about.languages, [](auto& inner, auto& languages) {
+    inner.field("source", languages.source);
+    inner.field("target", languages.target);
+  });
+  stored.hash("fingerprint", about.fingerprint);
+  stored.field("joint_vocabulary", about.joint_vocabulary);
+  if (stored.holds("text_fingerprint", about.text_fingerprint)) {
+    stored.hash("text_fingerprint", *about.text_fingerprint);
+  }
+  stored.map("tokenizers", about.tokenizers, [](auto& inner, auto& tokenizers) {
+    for (const Side side : kSides) {
+      inner.map(std::string(to_string(side)).c_str(), tokenizers[static_cast<std::size_t>(side)],
+                [](auto& facts, auto& tokenizer) {
+                  facts.hash("fingerprint", tokenizer.fingerprint);
+                  facts.field("description", tokenizer.description);
+                  facts.count("vocabulary_size", tokenizer.vocabulary_size);
+                });
+    }
+  });
+  stored.number("validation_fraction", about.validation_fraction);
+  stored.number("test_fraction", about.test_fraction);
+  stored.count("seed", about.seed);
+  stored.map("rules", about.rules, describe_rules);
+  stored.list("origins", about.origins, describe_origin);
+  stored.map("splits", about, [](auto& inner, auto& of) {
+    for (const Split split : kSplits) {
+      inner.map(std::string(to_string(split)).c_str(), of[split], [&](auto& one, auto& of_split) {
+        describe_parallel_split(one, of_split, split != Split::train);
+      });
+    }
+  });
+}
+
+}  // namespace
+
 void write_description(const Description& about, const fs::path& folder) {
-  Json json = {
-      {"format", kParallelFormat},
-      {"version", kParallelVersion},
-      {"name", about.name},
-      {"source", about.source},
-      {"licence", about.licence},
-      {"command", about.command},
-      {"languages", {{"source", about.languages.source}, {"target", about.languages.target}}},
-      {"fingerprint", hexadecimal(about.fingerprint)},
-      {"joint_vocabulary", about.joint_vocabulary}};
-  if (about.text_fingerprint) json["text_fingerprint"] = hexadecimal(*about.text_fingerprint);
-  for (const Side side : kSides) {
-    const Description::TokenizerFacts& facts = about.tokenizers[static_cast<std::size_t>(side)];
-    json["tokenizers"][std::string(to_string(side))] = {
-        {"fingerprint", hexadecimal(facts.fingerprint)},
-        {"description", facts.description},
-        {"vocabulary_size", static_cast<std::uint64_t>(facts.vocabulary_size)}};
-  }
-  json["validation_fraction"] = about.validation_fraction;
-  json["test_fraction"] = about.test_fraction;
-  json["seed"] = about.seed;
-  json["rules"] = to_json(about.rules);
-  json["origins"] = Json::array();
-  for (const Description::Origin& origin : about.origins) {
-    json["origins"].push_back({{"files", origin.files},
-                               {"split", to_string(origin.split)},
-                               {"weight", origin.weight},
-                               {"counts", to_json(origin.counts)}});
-  }
-  for (const Split split : kSplits) {
-    json["splits"][std::string(to_string(split))] = to_json(about[split], split != Split::train);
-  }
-  write_checksummed_json(folder / kParallelFile, json);
+  StoredWriter stored;
+  stored.object = {{"format", kParallelFormat}, {"version", kParallelVersion}};
+  describe_corpus(stored, about);
+  write_checksummed_json(folder / kParallelFile, stored.object);
 }
 
 Description read_parallel_description(const fs::path& folder) {
@@ -195,42 +147,9 @@ Description read_parallel_description(const fs::path& folder) {
                     describe_json(json.value("version", nlohmann::json())), kParallelVersion),
         kPrepareAgain);
   }
-  const JsonFields fields(json, file, kPrepareAgain);
-  const JsonFields languages = fields.object("languages");
-  Description about{
-      .name = fields.text("name"),
-      .source = fields.text("source"),
-      .licence = fields.text("licence"),
-      .command = fields.text("command"),
-      .languages = {.source = languages.text("source"), .target = languages.text("target")},
-      .fingerprint = fields.hash("fingerprint"),
-      .text_fingerprint = {},
-      .joint_vocabulary = fields.flag("joint_vocabulary"),
-      .tokenizers = {},
-      .validation_fraction = fields.number("validation_fraction"),
-      .test_fraction = fields.number("test_fraction"),
-      .seed = fields.unsigned_count("seed"),
-      .rules = read_rules(fields.object("rules")),
-      .origins = {},
-      .splits = {}};
-  if (fields.has("text_fingerprint")) about.text_fingerprint = fields.hash("text_fingerprint");
-  for (const Side side : kSides) {
-    const JsonFields facts = fields.object("tokenizers").object(std::string(to_string(side)));
-    about.tokenizers[static_cast<std::size_t>(side)] = {
-        .fingerprint = facts.hash("fingerprint"),
-        .description = facts.text("description"),
-        .vocabulary_size = facts.count("vocabulary_size")};
-  }
-  for (const JsonFields& origin : fields.objects("origins")) {
-    about.origins.push_back({.files = origin.text("files"),
-                             .split = read_split(origin),
-                             .weight = origin.number("weight"),
-                             .counts = read_counts(origin.object("counts"))});
-  }
-  for (const Split split : kSplits) {
-    about[split] = parallel_split_from_json(
-        fields.object("splits").object(std::string(to_string(split))), split != Split::train);
-  }
+  Description about;
+  StoredReader stored(JsonFields(json, file, kPrepareAgain));
+  describe_corpus(stored, about);
   return about;
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/cores.h"
 #include "base/error.h"
-#include "base/hexadecimal.h"
 #include "data/description_json.h"
 #include "text/utf8.h"
 
@@ -14,27 +13,32 @@ namespace {
 constexpr std::size_t kBatchBytes = 1 << 18;
 constexpr std::size_t kBlocksPerThread = 4;
 
+void describe_finished(auto& stored, auto& finished) {
+  for (const Split split : kSplits) {
+    stored.map(std::string(to_string(split)).c_str(), finished[static_cast<std::size_t>(split)],
+               [](auto& inner, auto& shards) {
+                 inner.count("documents_of_corpus", shards.documents);
+                 inner.hash("text", shards.text);
+                 inner.map("so_far", shards.so_far,
+                           [](auto& one, auto& of_split) { describe_split(one, of_split); });
+               });
+  }
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const FinishedSplits& finished) {
-  nlohmann::ordered_json json;
-  for (const Split split : kSplits) {
-    const FinishedShards& shards = finished[static_cast<std::size_t>(split)];
-    json[std::string(to_string(split))] = {{"documents_of_corpus", shards.documents},
-                                           {"text", hexadecimal(shards.text)},
-                                           {"so_far", to_json(shards.so_far)}};
-  }
-  return json;
+  StoredWriter stored;
+  describe_finished(stored, finished);
+  return stored.object;
 }
 
 std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits& finished) {
+  StoredReader stored(state);
+  describe_finished(stored, finished);
   std::vector<FinishedShard> shards;
   for (const Split split : kSplits) {
-    const JsonFields fields = state.object(std::string(to_string(split)));
-    FinishedShards& of_split = finished[static_cast<std::size_t>(split)];
-    of_split = {.so_far = split_from_json(fields.object("so_far")),
-                .documents = fields.unsigned_count("documents_of_corpus"),
-                .text = fields.hash("text")};
+    const FinishedShards& of_split = finished[static_cast<std::size_t>(split)];
     const std::vector<std::uint64_t>& checksums = of_split.so_far.shard_checksums;
     for (std::size_t i = 0; i < checksums.size(); ++i) {
       shards.push_back({.name = shard_name(split, i), .checksum = checksums[i]});

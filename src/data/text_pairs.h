@@ -42,6 +42,7 @@ struct TextBatch {
   std::vector<std::int64_t> ids;      // [T]
   std::vector<std::int64_t> types;    // [T] 0 or 1
   std::vector<std::int64_t> lengths;  // [B]
+  std::vector<std::int64_t> places;   // [N] tokens whose states are read; empty: one state a text
 };
 void append(const EncodedText& text, TextBatch& batch);
 

@@ -71,6 +71,14 @@ struct TaskDefinition {
   std::string_view instead_of_predict;  // a hint if it cannot; "{}" is the run
 };
 
+// `make_model` for a model that reads one text.
+template <class Model>
+std::unique_ptr<TaskModel> make_model_of(const Settings& settings,
+                                         const TranslationVocabularies& vocabularies,
+                                         const ComputePlan& plan) {
+  return std::make_unique<Model>(settings, vocabularies.source, plan);
+}
+
 // The tasks of config/tasks/list.h, whose folders define `define_NAME`, then the registered ones.
 const std::vector<TaskDefinition>& task_definitions();
 const TaskDefinition& task_definition(TaskKind task);

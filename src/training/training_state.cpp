@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/stored_fields.h"
 #include "report/json_lines.h"
 
 namespace roformer {
@@ -27,26 +27,80 @@ using nlohmann::json;
 constexpr const char* kStateFormat = "roformer checkpoint";
 constexpr int kStateVersion = 1;
 
-json to_json(const MetricsWindow& window) {
-  return {{"loss_sum", window.loss_sum},
-          {"places", window.targets},
-          {"tokens", window.tokens},
-          {"steps", window.steps},
-          {"skipped", window.skipped},
-          {"seconds", window.seconds},
-          {"loader_seconds", window.loader_seconds},
-          {"norm_sum", window.norm_sum}};
-}
+const auto describe_window = [](auto& stored, auto& window) {
+  stored.number("loss_sum", window.loss_sum);
+  stored.number("norm_sum", window.norm_sum);
+  stored.count("places", window.targets);
+  stored.count("tokens", window.tokens);
+  stored.count("steps", window.steps);
+  stored.count("skipped", window.skipped);
+  stored.amount("seconds", window.seconds);
+  stored.amount("loader_seconds", window.loader_seconds);
+};
 
-MetricsWindow window_from_json(const JsonFields& fields) {
-  return {.loss_sum = fields.number("loss_sum"),
-          .norm_sum = fields.number("norm_sum"),
-          .targets = fields.count("places"),
-          .tokens = fields.count("tokens"),
-          .steps = fields.count("steps"),
-          .skipped = fields.count("skipped"),
-          .seconds = fields.amount("seconds"),
-          .loader_seconds = fields.amount("loader_seconds")};
+const auto describe_consumed = [](auto& stored, const char* steps, auto& consumed) {
+  stored.count(steps, consumed.steps);
+  stored.amount("epochs", consumed.epochs);
+  stored.count("tokens", consumed.tokens);
+  stored.amount("minutes", consumed.minutes);
+};
+
+const auto describe_validation = [](auto& stored, auto& record) {
+  stored.count("step", record.step);
+  stored.amount("minutes", record.minutes);
+  stored.field("ranked_by", record.ranking.figure);
+  stored.field("higher_is_better", record.ranking.higher_is_better);
+  stored.numbers("figures", record.figures);
+  stored.require(record.figures.contains(record.ranking.figure), "ranked_by",
+                 "the name of a figure");
+};
+
+const auto describe_state = [](auto& stored, auto& state) {
+  stored.count("seed", state.seed);
+  describe_consumed(stored, "step", state.consumed);
+  stored.count("optimizer_updates", state.optimizer_updates);
+  stored.count("skipped_steps", state.skipped_steps);
+  stored.count("skipped_in_row", state.skipped_in_row);
+  stored.count("without_improvement", state.without_improvement);
+  stored.field("validation_due", state.validation_due);
+  stored.map("window", state.window, describe_window);
+  stored.list("validations", state.validations, describe_validation);
+  if (stored.holds("validations_left_out", state.left_out > 0)) {
+    stored.count("validations_left_out", state.left_out);
+  }
+  stored.numbers("tokens_per_second", state.tokens_per_second);
+  stored.map("cursor", state.next_batch,
+             [](auto& cursor, auto& batch) { cursor.count("batch", batch); });
+};
+
+const auto describe_summary = [](auto& stored, auto& summary) {
+  stored.template word<StopReason>("reason", summary.reason,
+                                   {{"finished", StopReason::finished},
+                                    {"patience", StopReason::patience},
+                                    {"signal", StopReason::signal},
+                                    {"diverged", StopReason::diverged}});
+  stored.count("signal", summary.signal);
+  describe_consumed(stored, "steps", summary.consumed);
+  stored.count("parameters", summary.parameters);
+  stored.count("skipped_steps", summary.skipped_steps);
+  stored.amount("tokens_per_second", summary.tokens_per_second);
+  // Older summaries lack it.
+  if (stored.holds("peak_memory_bytes", true)) {
+    stored.count("peak_memory_bytes", summary.peak_memory_bytes);
+  }
+  if (stored.holds("divergence", summary.reason == StopReason::diverged)) {
+    stored.field("divergence", summary.divergence);
+  }
+  stored.list("validations", summary.validations, describe_validation);
+};
+
+// The document with its format and version, which identify it.
+template <class Value, class Describe>
+json described(const char* format, int version, const Value& value, Describe describe) {
+  StoredWriter stored;
+  stored.object = {{"format", format}, {"version", version}};
+  describe(stored, value);
+  return stored.object;
 }
 
 constexpr std::string_view kFigure = "validation_";  // before its name in metrics.jsonl
@@ -80,15 +134,8 @@ ValidationRecord record_of(const nlohmann::json& line, const std::string& file,
   return record;
 }
 
-using nlohmann::json;
-
 constexpr const char* kSummaryFormat = "roformer training summary";
 constexpr int kSummaryVersion = 1;
-constexpr std::array<std::pair<StopReason, const char*>, 4> kReasons = {
-    {{StopReason::finished, "finished"},
-     {StopReason::patience, "patience"},
-     {StopReason::signal, "signal"},
-     {StopReason::diverged, "diverged"}}};
 
 }  // namespace
 
@@ -117,49 +164,8 @@ const ValidationRecord* TrainingState::current() const {
   return validated ? &validations.back() : nullptr;
 }
 
-json to_json(const ValidationRecord& record) {
-  return {{"step", record.step},
-          {"minutes", record.minutes},
-          {"figures", record.figures},
-          {"ranked_by", record.ranking.figure},
-          {"higher_is_better", record.ranking.higher_is_better}};
-}
-
-ValidationRecord validation_from_json(const JsonFields& fields) {
-  ValidationRecord record{.step = fields.count("step"), .minutes = fields.amount("minutes")};
-  record.ranking.figure = fields.text("ranked_by");
-  record.ranking.higher_is_better = fields.flag("higher_is_better");
-  const JsonFields figures = fields.object("figures");
-  for (const std::string& name : figures.names()) {
-    record.figures[name] = figures.number(name);
-  }
-  if (!record.figures.contains(record.ranking.figure)) {
-    fields.refuse("ranked_by", "the name of a figure");
-  }
-  return record;
-}
-
 json to_json(const TrainingState& state) {
-  json validations = json::array();
-  for (const ValidationRecord& record : state.validations) validations.push_back(to_json(record));
-  json document = {{"format", kStateFormat},
-                   {"version", kStateVersion},
-                   {"seed", state.seed},
-                   {"step", state.consumed.steps},
-                   {"epochs", state.consumed.epochs},
-                   {"tokens", state.consumed.tokens},
-                   {"minutes", state.consumed.minutes},
-                   {"optimizer_updates", state.optimizer_updates},
-                   {"skipped_steps", state.skipped_steps},
-                   {"skipped_in_row", state.skipped_in_row},
-                   {"without_improvement", state.without_improvement},
-                   {"validation_due", state.validation_due},
-                   {"window", to_json(state.window)},
-                   {"validations", std::move(validations)},
-                   {"tokens_per_second", state.tokens_per_second},
-                   {"cursor", {{"batch", state.next_batch}}}};
-  if (state.left_out > 0) document["validations_left_out"] = state.left_out;
-  return document;
+  return described(kStateFormat, kStateVersion, state, describe_state);
 }
 
 TrainingState training_state_from_json(const json& document, const std::string& file) {
@@ -171,26 +177,9 @@ TrainingState training_state_from_json(const json& document, const std::string& 
     throw_failure(file, "has version " + describe_json(fields.any("version")) +
                             ", this program reads " + std::to_string(kStateVersion));
   }
-  TrainingState state{.seed = fields.unsigned_count("seed"),
-                      .consumed = {.steps = fields.count("step"),
-                                   .epochs = fields.amount("epochs"),
-                                   .tokens = fields.count("tokens"),
-                                   .minutes = fields.amount("minutes")},
-                      .optimizer_updates = fields.count("optimizer_updates"),
-                      .skipped_steps = fields.count("skipped_steps"),
-                      .skipped_in_row = fields.count("skipped_in_row"),
-                      .without_improvement = fields.count("without_improvement"),
-                      .validation_due = fields.flag("validation_due"),
-                      .window = window_from_json(fields.object("window"))};
-  for (const JsonFields& record : fields.objects("validations")) {
-    state.validations.push_back(validation_from_json(record));
-  }
-  if (fields.has("validations_left_out")) state.left_out = fields.count("validations_left_out");
-  for (const json& rate : fields.list("tokens_per_second")) {
-    if (!rate.is_number()) fields.refuse("tokens_per_second", "a list of numbers");
-    state.tokens_per_second.push_back(rate.get<double>());
-  }
-  state.next_batch = fields.object("cursor").count("batch");
+  TrainingState state;
+  StoredReader stored(fields);
+  describe_state(stored, state);
   return state;
 }
 
@@ -246,27 +235,7 @@ void complete_validations(TrainingState& state, const fs::path& metrics) {
 }
 
 json to_json(const TrainingSummary& summary) {
-  json validations = json::array();
-  for (const ValidationRecord& record : summary.validations) {
-    validations.push_back(to_json(record));
-  }
-  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
-                                   [&](const auto& pair) { return pair.first == summary.reason; });
-  json document = {{"format", kSummaryFormat},
-                   {"version", kSummaryVersion},
-                   {"reason", reason->second},
-                   {"signal", summary.signal},
-                   {"steps", summary.consumed.steps},
-                   {"epochs", summary.consumed.epochs},
-                   {"tokens", summary.consumed.tokens},
-                   {"minutes", summary.consumed.minutes},
-                   {"parameters", summary.parameters},
-                   {"skipped_steps", summary.skipped_steps},
-                   {"tokens_per_second", summary.tokens_per_second},
-                   {"peak_memory_bytes", summary.peak_memory_bytes},
-                   {"validations", std::move(validations)}};
-  if (summary.reason == StopReason::diverged) document["divergence"] = summary.divergence;
-  return document;
+  return described(kSummaryFormat, kSummaryVersion, summary, describe_summary);
 }
 
 std::optional<TrainingSummary> read_training_summary(const std::filesystem::path& run) {
@@ -278,27 +247,9 @@ std::optional<TrainingSummary> read_training_summary(const std::filesystem::path
       document.value("version", json()) != kSummaryVersion) {
     throw_failure(file, "is not a training summary of version " + std::to_string(kSummaryVersion));
   }
-  const JsonFields fields(document, file);
-  const std::string text = fields.text("reason");
-  const auto reason = std::find_if(kReasons.begin(), kReasons.end(),
-                                   [&](const auto& pair) { return pair.second == text; });
-  if (reason == kReasons.end()) fields.refuse("reason", "finished, patience, signal or diverged");
-  TrainingSummary summary{.reason = reason->first,
-                          .signal = static_cast<int>(fields.count("signal")),
-                          .consumed = {.steps = fields.count("steps"),
-                                       .epochs = fields.amount("epochs"),
-                                       .tokens = fields.count("tokens"),
-                                       .minutes = fields.amount("minutes")},
-                          .parameters = fields.count("parameters"),
-                          .skipped_steps = fields.count("skipped_steps"),
-                          .tokens_per_second = fields.amount("tokens_per_second")};
-  if (fields.has("peak_memory_bytes")) {  // older ones have none
-    summary.peak_memory_bytes = fields.count("peak_memory_bytes");
-  }
-  if (fields.has("divergence")) summary.divergence = fields.text("divergence");
-  for (const JsonFields& record : fields.objects("validations")) {
-    summary.validations.push_back(validation_from_json(record));
-  }
+  TrainingSummary summary;
+  StoredReader stored(JsonFields(document, file));
+  describe_summary(stored, summary);
   return summary;
 }
 

@@ -12,8 +12,8 @@
 #include "runs/model_folders.h"
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
-#include "tasks/classifier.h"
 #include "tasks/language/fill_mask.h"
+#include "tasks/text_model.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 

@@ -20,7 +20,7 @@
 #include "runs/tiny_run.h"
 #include "runs/trained_model.h"
 #include "said.h"
-#include "tasks/classifier.h"
+#include "tasks/text_model.h"
 #include "tasks/untrained.h"
 #include "tensor/products.h"
 #include "training/checkpoint.h"

@@ -1,7 +1,5 @@
 #include "config/schemes/learned.h"
 
-#include <algorithm>
-
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 
@@ -30,17 +28,8 @@ std::int64_t learned_positions(const PositionSettings& position) {
   return settings.hierarchical ? settings.length * settings.length : settings.length;
 }
 
-std::int64_t learned_rows(const PositionSettings& position) {
-  return position.of<LearnedSettings>().length;
-}
-
 void check_learned(const SchemeCheck& check) {
   check_table(check, learned_positions(check.position()), {"length", "hierarchical"});
-}
-
-void fit_learned(PositionSettings& position, const SchemeUse& use) {
-  std::int64_t& length = position.of<LearnedSettings>().length;
-  length = std::max(length, use.length);
 }
 
 }  // namespace
@@ -59,8 +48,8 @@ SchemeDefinition define_learned() {
           .options = learned_options,
           .check = check_learned,
           .maximal_length = learned_positions,
-          .trained_reach = learned_rows,
-          .fit = fit_learned};
+          .trained_reach = table_positions<LearnedSettings>,
+          .fit = fit_table<LearnedSettings>};
 }
 
 }  // namespace roformer

@@ -1,7 +1,5 @@
 #include "config/schemes/music_transformer.h"
 
-#include <algorithm>
-
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 
@@ -12,17 +10,8 @@ std::vector<Key> music_transformer_options(const SchemeSection& section) {
   return {ROFORMER_OPTION(MusicTransformerSettings, length, table_length())};
 }
 
-std::int64_t music_transformer_positions(const PositionSettings& position) {
-  return position.of<MusicTransformerSettings>().length;
-}
-
 void check_music_transformer(const SchemeCheck& check) {
-  check_table(check, music_transformer_positions(check.position()));
-}
-
-void fit_music_transformer(PositionSettings& position, const SchemeUse& use) {
-  std::int64_t& length = position.of<MusicTransformerSettings>().length;
-  length = std::max(length, use.length);
+  check_table(check, check.options<MusicTransformerSettings>().length);
 }
 
 }  // namespace
@@ -36,9 +25,9 @@ SchemeDefinition define_music_transformer() {
                     .paper = "Huang 2018"},
           .options = music_transformer_options,
           .check = check_music_transformer,
-          .maximal_length = music_transformer_positions,
-          .trained_reach = music_transformer_positions,
-          .fit = fit_music_transformer};
+          .maximal_length = table_positions<MusicTransformerSettings>,
+          .trained_reach = table_positions<MusicTransformerSettings>,
+          .fit = fit_table<MusicTransformerSettings>};
 }
 
 }  // namespace roformer

@@ -2,6 +2,8 @@
 // descriptions of options that several schemes share.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,17 @@ RowText table_length();
 RowText bucket_count();
 RowText bucket_distance();
 RowText rotary_layout(const char* default_of);
+
+// The functions of a scheme with a table of `length` positions.
+template <class Options>
+std::int64_t table_positions(const PositionSettings& position) {
+  return position.of<Options>().length;
+}
+template <class Options>
+void fit_table(PositionSettings& position, const SchemeUse& use) {
+  std::int64_t& length = position.of<Options>().length;
+  length = std::max(length, use.length);
+}
 
 }  // namespace roformer
 

@@ -1,7 +1,5 @@
 #include "config/schemes/tupe.h"
 
-#include <algorithm>
-
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
 
@@ -24,19 +22,10 @@ std::vector<Key> tupe_options(const SchemeSection& section) {
   };
 }
 
-std::int64_t tupe_positions(const PositionSettings& position) {
-  return position.of<TupeSettings>().length;
-}
-
 void check_tupe(const SchemeCheck& check) {
   const auto& settings = check.options<TupeSettings>();
   check_table(check, settings.length);
   if (settings.relative) check_buckets(check, settings.buckets, settings.max_distance);
-}
-
-void fit_tupe(PositionSettings& position, const SchemeUse& use) {
-  std::int64_t& length = position.of<TupeSettings>().length;
-  length = std::max(length, use.length);
 }
 
 }  // namespace
@@ -52,9 +41,9 @@ SchemeDefinition define_tupe() {
                     .paper = "Ke 2021"},
           .options = tupe_options,
           .check = check_tupe,
-          .maximal_length = tupe_positions,
-          .trained_reach = tupe_positions,
-          .fit = fit_tupe};
+          .maximal_length = table_positions<TupeSettings>,
+          .trained_reach = table_positions<TupeSettings>,
+          .fit = fit_table<TupeSettings>};
 }
 
 }  // namespace roformer

@@ -8,29 +8,24 @@ namespace {
 
 std::vector<Key> glue_keys() {
   return {
-      ROFORMER_KEY(glue.task,
-                   {.help = "which task of the benchmark (Wang 2019)", .tasks = {TaskKind::glue}}),
+      ROFORMER_KEY(glue.task, {.help = "which task of the benchmark (Wang 2019)"}),
       ROFORMER_KEY(glue.head,
                    {.help = "bert: dense and tanh on [CLS], dropout, output; roformer: the head of "
                             "Hugging Face's RoFormer (dropout, dense, activation, dropout, "
                             "output); modernbert: that of its ModernBERT (dense, activation, norm, "
                             "dropout, output), whose first two begin as the masked language "
                             "head's; roberta: as bert, with dropout first; distilbert: as bert, "
-                            "with relu; linear: dropout, output",
-                    .tasks = {TaskKind::glue}}),
-      ROFORMER_KEY(glue.head_dropout, {.unit = "probability",
-                                       .range = below_one(),
-                                       .help = "dropout inside the head",
-                                       .tasks = {TaskKind::glue}}),
+                            "with relu; linear: dropout, output"}),
+      ROFORMER_KEY(
+          glue.head_dropout,
+          {.unit = "probability", .range = below_one(), .help = "dropout inside the head"}),
       ROFORMER_KEY(glue.class_names,
                    {.help = "what `predict` and an export call the task's labels, in their order: "
                             "NEGATIVE|POSITIVE; empty: as the task does. An imported classifier's "
                             "are its folder's",
-                    .tasks = {TaskKind::glue},
                     .decides = Decides::nothing}),
       ROFORMER_KEY(glue.pooling, {.help = "what the head reads: the state of the first token, "
-                                          "[CLS], or the mean of the states of all tokens",
-                                  .tasks = {TaskKind::glue}}),
+                                          "[CLS], or the mean of the states of all tokens"}),
   };
 }
 
@@ -56,68 +51,43 @@ std::vector<TaskFigure> glue_figures(const Settings& settings) {
 }
 
 std::vector<Key> classification_keys() {
-  const std::vector<TaskKind> here = {TaskKind::classification};
   return {
       ROFORMER_KEY(classification.kind,
                    {.help = "single: each text has one class; multi: any number of classes, which "
-                            "the label column separates by |; regression: the label is a number",
-                    .tasks = here}),
+                            "the label column separates by |; regression: the label is a number"}),
       ROFORMER_KEY(classification.text,
                    {.help = "column of the text, or the two columns of a pair, by name or number; "
-                            "empty: text, sentence, or sentence1 and sentence2",
-                    .tasks = here}),
+                            "empty: text, sentence, or sentence1 and sentence2"}),
       ROFORMER_KEY(classification.label,
-                   {.help = "column of the label, by name or number; empty: label", .tasks = here}),
+                   {.help = "column of the label, by name or number; empty: label"}),
       ROFORMER_KEY(classification.classes,
                    {.help = "names of the classes in the order of the outputs; empty: those in "
                             "data.train, in alphabetical or numerical order",
-                    .tasks = here,
                     .decides = Decides::nothing}),
       ROFORMER_KEY(
           classification.class_weights,
           {.help = "balanced: the loss of an example is weighted by the examples per class "
-                   "divided by the examples of its class",
-           .tasks = here}),
+                   "divided by the examples of its class"}),
       ROFORMER_KEY(classification.metric,
                    {.help = "the figure that ranks checkpoints; auto: accuracy (single), micro_f1 "
                             "(multi) or spearman (regression)",
-                    .tasks = here,
                     .decides = Decides::figures}),
       ROFORMER_KEY(classification.head,
                    {.help = "as glue.head; auto: the head that transformers has for the model's "
-                            "scheme and family, so that the classifier can be exported",
-                    .tasks = here}),
-      ROFORMER_KEY(classification.head_dropout, {.unit = "probability",
-                                                 .range = below_one(),
-                                                 .help = "dropout inside the head",
-                                                 .tasks = here}),
+                            "scheme and family, so that the classifier can be exported"}),
+      ROFORMER_KEY(
+          classification.head_dropout,
+          {.unit = "probability", .range = below_one(), .help = "dropout inside the head"}),
       ROFORMER_KEY(classification.pooling,
                    {.help = "what the head reads: the state of the first token, [CLS], or the mean "
-                            "of the states of all tokens",
-                    .tasks = here}),
+                            "of the states of all tokens"}),
   };
 }
 
 std::string_view by_classification_metric(const Settings& settings) {
-  switch (settings.classification.metric) {
-    case ClassificationMetric::automatic:
-      break;
-    case ClassificationMetric::accuracy:
-      return "accuracy";
-    case ClassificationMetric::macro_f1:
-      return "macro_f1";
-    case ClassificationMetric::micro_f1:
-      return "micro_f1";
-    case ClassificationMetric::matthews:
-      return "matthews";
-    case ClassificationMetric::auc:
-      return "auc";
-    case ClassificationMetric::pearson:
-      return "pearson";
-    case ClassificationMetric::spearman:
-      return "spearman";
-    case ClassificationMetric::loss:
-      return "loss";
+  if (settings.classification.metric != ClassificationMetric::automatic) {
+    return Words<ClassificationMetric>::texts[static_cast<std::size_t>(
+        settings.classification.metric)];
   }
   switch (settings.classification.kind) {
     case TargetKind::single:

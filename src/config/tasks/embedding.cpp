@@ -9,39 +9,32 @@ namespace roformer {
 namespace {
 
 std::vector<Key> embedding_keys() {
-  const std::vector<TaskKind> here = {TaskKind::embedding};
   return {
       ROFORMER_KEY(embedding.text,
                    {.help = "two columns of texts that belong together, or three with a text that "
                             "does not, by name or number; empty: sentence1 and sentence2, or "
-                            "anchor, positive and negative",
-                    .tasks = here}),
+                            "anchor, positive and negative"}),
       ROFORMER_KEY(
           embedding.score,
           {.help =
                "column of the similarity. loss cosine learns it (empty: score). With in_batch it "
                "is read for validation only: checkpoints are then ranked by Spearman's "
                "correlation (empty: no scores, ranked by retrieval accuracy). Scores above 1 "
-               "are divided by the highest of data.train",
-           .tasks = here}),
+               "are divided by the highest of data.train"}),
       ROFORMER_KEY(
           embedding.loss,
           {.help = "in_batch: the cross entropy of finding each text's partner among all partners "
                    "and negatives of the micro-batch (van den Oord 2018), not those of other "
                    "processes or of training.accumulation; cosine: the squared error between the "
-                   "cosine and the score (Reimers 2019)",
-           .tasks = here}),
-      ROFORMER_KEY(embedding.temperature,
-                   {.range = above(0),
-                    .help = "divides the cosines before the softmax of in_batch",
-                    .tasks = here}),
-      ROFORMER_KEY(embedding.symmetric,
-                   {.help = "in_batch: the mean of both directions", .tasks = here}),
+                   "cosine and the score (Reimers 2019)"}),
+      ROFORMER_KEY(
+          embedding.temperature,
+          {.range = above(0), .help = "divides the cosines before the softmax of in_batch"}),
+      ROFORMER_KEY(embedding.symmetric, {.help = "in_batch: the mean of both directions"}),
       ROFORMER_KEY(embedding.pooling,
                    {.help = "the vector of a text: the mean of the states of all tokens, or the "
-                            "first token's state",
-                    .tasks = here}),
-      ROFORMER_KEY(embedding.normalize, {.help = "vectors have length 1", .tasks = here}),
+                            "first token's state"}),
+      ROFORMER_KEY(embedding.normalize, {.help = "vectors have length 1"}),
   };
 }
 

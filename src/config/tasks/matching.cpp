@@ -8,38 +8,31 @@ namespace {
 
 std::vector<Key> matching_keys() {
   return {
-      ROFORMER_KEY(matching.loss,
-                   {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
-                            "(RoFormer's authors); triplet: max(0, margin - difference of scores)",
-                    .tasks = {TaskKind::matching}}),
+      ROFORMER_KEY(
+          matching.loss,
+          {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
+                   "(RoFormer's authors); triplet: max(0, margin - difference of scores)"}),
       ROFORMER_KEY(matching.margin, {.range = above(0),
                                      .help = "by which the closer text must score higher, of the "
-                                             "triplet loss",
-                                     .tasks = {TaskKind::matching}}),
+                                             "triplet loss"}),
       ROFORMER_KEY(matching.pooling,
                    {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
-                            "token's, [CLS]",
-                    .tasks = {TaskKind::matching}}),
+                            "token's, [CLS]"}),
       ROFORMER_KEY(matching.head,
                    {.help = "between the pooled state and the score: linear has dropout and one "
-                            "output (RoFormer's authors); the others as glue.head",
-                    .tasks = {TaskKind::matching}}),
-      ROFORMER_KEY(matching.head_dropout, {.unit = "probability",
-                                           .range = below_one(),
-                                           .help = "dropout inside the head",
-                                           .tasks = {TaskKind::matching}}),
+                            "output (RoFormer's authors); the others as glue.head"}),
+      ROFORMER_KEY(
+          matching.head_dropout,
+          {.unit = "probability", .range = below_one(), .help = "dropout inside the head"}),
       ROFORMER_KEY(matching.truncation,
                    {.help = "which end of a text stays where a pair is longer than data.length: "
-                            "head, tail, or half of each (Sun 2019)",
-                    .tasks = {TaskKind::matching}}),
+                            "head, tail, or half of each (Sun 2019)"}),
       ROFORMER_KEY(matching.augmentation.swap,
                    {.help = "trains on (B, A, C), too, for each triplet (A, B, C) whose B is the "
-                            "closer",
-                    .tasks = {TaskKind::matching}}),
+                            "closer"}),
       ROFORMER_KEY(
           matching.augmentation.transitivity,
-          {.help = "trains on (A, B, D), too, where B is closer than C and C closer than D",
-           .tasks = {TaskKind::matching}}),
+          {.help = "trains on (A, B, D), too, where B is closer than C and C closer than D"}),
   };
 }
 

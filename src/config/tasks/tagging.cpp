@@ -7,29 +7,23 @@ namespace roformer {
 namespace {
 
 std::vector<Key> tagging_keys() {
-  const std::vector<TaskKind> here = {TaskKind::tagging};
   return {
       ROFORMER_KEY(
           tagging.tokens,
           {.help = "column of the tokens by name or number, or field of JSON Lines; empty: "
-                   "the first column, or tokens",
-           .tasks = here}),
+                   "the first column, or tokens"}),
       ROFORMER_KEY(tagging.tags,
                    {.help = "column of the tags by name or number, or field of JSON Lines; empty: "
-                            "the last column, or tags (ner_tags)",
-                    .tasks = here}),
+                            "the last column, or tags (ner_tags)"}),
       ROFORMER_KEY(tagging.scheme,
                    {.help = "how tags mark the parts of an entity: bio, bioes, or plain tags that "
-                            "mark none (parts of speech); auto: told from the training data",
-                    .tasks = here}),
+                            "mark none (parts of speech); auto: told from the training data"}),
       ROFORMER_KEY(tagging.classes,
                    {.help = "the tags in the order of the outputs; empty: those in data.train",
-                    .tasks = here,
                     .decides = Decides::nothing}),
-      ROFORMER_KEY(tagging.head_dropout, {.unit = "probability",
-                                          .range = below_one(),
-                                          .help = "dropout before the head",
-                                          .tasks = here}),
+      ROFORMER_KEY(
+          tagging.head_dropout,
+          {.unit = "probability", .range = below_one(), .help = "dropout before the head"}),
   };
 }
 

@@ -7,141 +7,108 @@ namespace roformer {
 namespace {
 
 std::vector<Key> translation_keys() {
-  return {
+  std::vector<Key> keys = {
       ROFORMER_KEY(translation.decoder_layers,
                    {.unit = "layers",
                     .range = between(0, 1000),
                     .help = "of the decoder; 0: as many as the encoder's model.layers (a deep "
-                            "encoder beside a shallow decoder: 12 and 1, Kasai 2021)",
-                    .tasks = {TaskKind::translation}}),
+                            "encoder beside a shallow decoder: 12 and 1, Kasai 2021)"}),
       ROFORMER_KEY(translation.tie_embeddings,
                    {.help = "source and target share one token table (Vaswani 2017, 3.4); needs a "
-                            "joint vocabulary",
-                    .tasks = {TaskKind::translation}}),
+                            "joint vocabulary"}),
       ROFORMER_KEY(translation.tie_output,
-                   {.help = "the output projection is the target's token table (Press 2017)",
-                    .tasks = {TaskKind::translation}}),
-      ROFORMER_KEY(translation.output_bias,
-                   {.help = "the output projection has a bias", .tasks = {TaskKind::translation}}),
+                   {.help = "the output projection is the target's token table (Press 2017)"}),
+      ROFORMER_KEY(translation.output_bias, {.help = "the output projection has a bias"}),
       ROFORMER_KEY(translation.activation_dropout,
                    {.unit = "probability",
                     .range = below_one(),
-                    .help = "of what the activation inside a feed-forward sub-layer gives",
-                    .tasks = {TaskKind::translation}}),
+                    .help = "of what the activation inside a feed-forward sub-layer gives"}),
       ROFORMER_KEY(translation.label_smoothing,
                    {.unit = "share",
                     .range = below_one(),
                     .help = "of the target that is spread over the vocabulary (Vaswani 2017: 0.1); "
-                            "validations report the loss without it",
-                    .tasks = {TaskKind::translation}}),
+                            "validations report the loss without it"}),
       ROFORMER_KEY(translation.ranked_by,
                    {.help = "which figure of a validation makes a checkpoint the best and counts "
-                            "for training.patience",
-                    .tasks = {TaskKind::translation}}),
+                            "for training.patience"}),
 
       ROFORMER_KEY(decoding.beam, {.unit = "hypotheses",
                                    .range = between(1, 1000),
-                                   .help = "kept open in each sentence; 1: the greedy search",
-                                   .tasks = {TaskKind::translation},
-                                   .decides = Decides::nothing}),
+                                   .help = "kept open in each sentence; 1: the greedy search"}),
       ROFORMER_KEY(decoding.length_penalty,
                    {.help = "wu: log p / ((5+n)/6)^alpha (Wu 2016, equation 14); average: log p / "
-                            "n^alpha; n counts the end",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "n^alpha; n counts the end"}),
       ROFORMER_KEY(decoding.alpha, {.range = between(0, 10),
-                                    .help = "exponent of the length penalty (Vaswani 2017: 0.6)",
-                                    .tasks = {TaskKind::translation},
-                                    .decides = Decides::nothing}),
+                                    .help = "exponent of the length penalty (Vaswani 2017: 0.6)"}),
       ROFORMER_KEY(decoding.stopping,
                    {.help = "exact: no open hypothesis can still win; estimate: the best open one, "
                             "as long as it is now, loses to the worst of `beam` finished ones "
                             "(transformers' early_stopping false); full: `beam` are finished "
-                            "(fairseq, CTranslate2, early_stopping true)",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
-      ROFORMER_KEY(decoding.unknown, {.help = "a translation may contain the unknown token",
-                                      .tasks = {TaskKind::translation},
-                                      .decides = Decides::nothing}),
+                            "(fairseq, CTranslate2, early_stopping true)"}),
+      ROFORMER_KEY(decoding.unknown, {.help = "a translation may contain the unknown token"}),
       ROFORMER_KEY(decoding.renormalize,
                    {.help = "tokens that are never chosen (padding, begin) take no share of the "
-                            "probability (transformers' renormalize_logits)",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "probability (transformers' renormalize_logits)"}),
       ROFORMER_KEY(decoding.repetition_penalty,
                    {.range = between(0.01, 100),
                     .help = "above 1: a token that the text holds already is less likely: its log "
                             "probability (of a greedy search its logit) is multiplied by it, or "
                             "divided where it is above 0 (Keskar 2019, 4.1, as transformers has "
-                            "it); 1: none",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "it); 1: none"}),
       ROFORMER_KEY(decoding.no_repeat_ngram,
                    {.unit = "tokens",
                     .range = between(0, 1 << 20),
                     .help = "no so many tokens in a row occur twice in a text (transformers' "
-                            "no_repeat_ngram_size); 0: they may",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "no_repeat_ngram_size); 0: they may"}),
       ROFORMER_KEY(decoding.first_token,
                    {.unit = "id",
                     .range = at_least(-1),
                     .help = "of the target's vocabulary, with which every translation begins, at "
-                            "no cost (transformers' forced_bos_token_id); -1: none",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "no cost (transformers' forced_bos_token_id); -1: none"}),
       ROFORMER_KEY(
           decoding.free_end,
           {.help = "a translation that reaches the longest length ends at no cost, as with "
                    "transformers' forced_eos_token_id; false: its end has the probability "
-                   "that the model gives it",
-           .tasks = {TaskKind::translation},
-           .decides = Decides::nothing}),
+                   "that the model gives it"}),
       ROFORMER_KEY(decoding.longest_factor,
                    {.range = between(0, 1000),
-                    .help = "a translation has at most longest_factor times the source's tokens",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                    .help = "a translation has at most longest_factor times the source's tokens"}),
       ROFORMER_KEY(decoding.longest_extra, {.unit = "tokens",
                                             .range = between(1, 1 << 20),
-                                            .help = "and so many more (Vaswani 2017, 6.1: 50)",
-                                            .tasks = {TaskKind::translation},
-                                            .decides = Decides::nothing}),
+                                            .help = "and so many more (Vaswani 2017, 6.1: 50)"}),
       ROFORMER_KEY(
           decoding.batch_tokens,
           {.unit = "tokens",
            .range = between(1, 1 << 30),
-           .help = "source tokens times beam that are decoded at a time, on each thread of a CPU",
-           .tasks = {TaskKind::translation},
-           .decides = Decides::nothing}),
+           .help = "source tokens times beam that are decoded at a time, on each thread of a CPU"}),
       ROFORMER_KEY(decoding.alignment_layer,
                    {.unit = "layer",
                     .range = between(0, 1000),
                     .help = "of the decoder, counted from 1, whose attention to the source "
-                            "`translate --alignment` reads; 0: the last",
-                    .tasks = {TaskKind::translation},
-                    .decides = Decides::nothing}),
+                            "`translate --alignment` reads; 0: the last"}),
       ROFORMER_KEY(decoding.sentences,
                    {.unit = "sentences",
                     .range = at_least(0),
                     .help = "of the validation set that a validation decodes; 0: all",
-                    .tasks = {TaskKind::translation},
                     .decides = Decides::figures}),
       ROFORMER_KEY(decoding.prompt_start,
                    {.help = "what `generate` puts before a prompt: the separator, as documents "
                             "begin in training, the classification token (<s>, [CLS]), or nothing. "
                             "An imported model's is its tokenizer's",
-                    .tasks = {TaskKind::causal_lm},
-                    .decides = Decides::nothing}),
+                    .tasks = {TaskKind::causal_lm}}),
       ROFORMER_KEY(decoding.end_tokens,
                    {.unit = "ids",
                     .range = at_least(0),
                     .help = "tokens with which a text of `generate` ends; empty: the separator, as "
                             "documents end in training. An imported model's are those of its "
                             "generation_config.json or config.json",
-                    .tasks = {TaskKind::causal_lm},
-                    .decides = Decides::nothing}),
+                    .tasks = {TaskKind::causal_lm}}),
   };
+  for (Key& key : keys) {
+    const bool searches = key.name.starts_with("decoding.") && key.decides == Decides::run;
+    if (searches) key.decides = Decides::nothing;  // no training depends on it
+  }
+  return keys;
 }
 
 std::string_view by_translation_ranking(const Settings& settings) {

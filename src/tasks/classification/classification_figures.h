@@ -14,7 +14,7 @@
 #include "data/labelled_texts.h"
 #include "metrics/agreement.h"
 #include "tasks/classification/targets.h"
-#include "tasks/classifier.h"
+#include "tasks/text_model.h"
 
 namespace roformer {
 

@@ -2,28 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/few_of.h"
-#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "config/task_facts.h"
-#include "data/length_batches.h"
-#include "tasks/classifier.h"
 #include "tasks/data_record.h"
+#include "tasks/example_training.h"
 
 namespace roformer {
 namespace {
-
-struct LabelledBatch : TrainingBatch {
-  TextBatch texts;
-  std::vector<const LabelledText*> examples;
-};
 
 EncodedSet encode(LabelledTexts source, std::string name, const Settings& settings,
                   const Tokenizer& tokenizer) {
@@ -104,37 +95,67 @@ EncodedSplits load_splits(const Settings& settings, const Tokenizer& tokenizer) 
 
 namespace {
 
-class ClassificationTraining : public TrainingTask {
+class ClassificationTraining : public ExampleTraining {
  public:
   ClassificationTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
                          const ComputePlan& plan)
-      : settings_(settings),
+      : ExampleTraining(settings, std::move(tokenizer)),
         targets_(targets_of(settings)),
-        tokenizer_(std::move(tokenizer)),
         splits_(load_splits(settings, *tokenizer_)),
-        batches_(lengths_of(splits_.training.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), classifier_shape(settings), plan) {
-    if (settings.task == TaskKind::classification &&
-        settings.classification.class_weights == ClassWeights::balanced &&
-        !targets_.is_regression()) {
+    batch_by_length(lengths_of(splits_.training.texts));
+    if (settings.task != TaskKind::classification || targets_.is_regression()) return;
+    if (settings.classification.class_weights == ClassWeights::balanced) {
       weights_ = balanced_class_weights(targets_, splits_.training.source.examples);
     }
+    say_classes();
   }
 
-  // The data's entry in run.json.
   nlohmann::json data() const {
     std::int64_t validation = 0;
     for (const EncodedSet& set : splits_.validation) validation += std::ssize(set.texts);
-    nlohmann::json record = data_record(settings_);
-    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
-    record["training_examples"] = std::ssize(splits_.training.texts);
-    record["validation_examples"] = validation;
-    return record;
+    return record_of(std::ssize(splits_.training.texts), validation);
   }
+
+  ParameterStore& parameters() override { return classifier_.parameters(); }
+
+  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
+    const auto& source = static_cast<const ExampleBatch&>(batch);
+    std::vector<const LabelledText*> examples;
+    for (const std::int64_t example : source.examples) {
+      examples.push_back(&splits_.training.source.examples[static_cast<std::size_t>(example)]);
+    }
+    return classification_loss_sum(targets_, classifier_.forward(source.texts, mode), examples,
+                                   weights_);
+  }
+
+  Figures validate(Processes& processes) override {
+    Figures figures;
+    for (const EncodedSet& set : splits_.validation) {
+      for (const auto& [name, value] : figures_with_warnings(
+               targets_, classifier_.predict(set.texts, {}, processes), set.source.examples)) {
+        figures[name + set.suffix] = value;
+      }
+    }
+    return figures;
+  }
+
+ protected:
+  void fill(ExampleBatch& batch) const override {
+    sort_by_length(batch);
+    for (const std::int64_t text : batch.examples) {
+      append(splits_.training.texts[static_cast<std::size_t>(text)], batch.texts);
+    }
+  }
+
+ private:
+  Targets targets_;
+  EncodedSplits splits_;
+  Classifier classifier_;
+  at::Tensor weights_;  // of the classes; undefined: all 1
 
   // Says how many examples each class has.
   void say_classes() const {
-    if (settings_.task != TaskKind::classification || targets_.is_regression()) return;
     constexpr std::size_t kMostShown = 20;
     std::vector<std::int64_t> counts(targets_.classes.size());
     for (const LabelledText& example : splits_.training.source.examples) {
@@ -153,67 +174,6 @@ class ClassificationTraining : public TrainingTask {
                 printable(targets_.classes[i]));
     }
   }
-
-  ParameterStore& parameters() override { return classifier_.parameters(); }
-
-  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
-    const EncodedSet& training = splits_.training;
-    BucketBatch chosen = batches_[number];
-    // Places texts of the same length side by side, so that one call of the attention handles them.
-    std::ranges::stable_sort(chosen.sequences, {}, [&](std::int64_t text) {
-      return training.texts[static_cast<std::size_t>(text)].length();
-    });
-    auto batch = std::make_unique<LabelledBatch>();
-    batch->target_count = std::ssize(chosen.sequences);
-    batch->tokens = chosen.tokens;
-    for (const std::int64_t text : chosen.sequences) {
-      const auto index = static_cast<std::size_t>(text);
-      append(training.texts[index], batch->texts);
-      batch->examples.push_back(&training.source.examples[index]);
-    }
-    return batch;
-  }
-
-  double batches_per_epoch() const override {
-    return static_cast<double>(batches_.batches_per_epoch());
-  }
-
-  double tokens_per_batch() const override {
-    const std::vector<EncodedText>& texts = splits_.training.texts;
-    const double tokens =
-        std::accumulate(texts.begin(), texts.end(), 0.0, [](double sum, const EncodedText& text) {
-          return sum + static_cast<double>(text.length());
-        });
-    return tokens / batches_per_epoch();
-  }
-
-  at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    const auto& source = static_cast<const LabelledBatch&>(batch);
-    return classification_loss_sum(targets_, classifier_.forward(source.texts, mode),
-                                   source.examples, weights_);
-  }
-
-  Figures validate(Processes& processes) override {
-    Figures figures;
-    for (const EncodedSet& set : splits_.validation) {
-      for (const auto& [name, value] : figures_with_warnings(
-               targets_, classifier_.predict(set.texts, processes), set.source.examples)) {
-        figures[name + set.suffix] = value;
-      }
-    }
-    return figures;
-  }
-
-  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
-
- private:
-  Settings settings_;
-  Targets targets_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  EncodedSplits splits_;
-  LengthBuckets batches_;
-  Classifier classifier_;
-  at::Tensor weights_;  // of the classes; undefined: all 1
 };
 
 nlohmann::json glue_data_record(const Settings& settings) {
@@ -254,16 +214,6 @@ Settings with_classes(const Settings& settings) {
   return complete;
 }
 
-// Reads all files. The tokenizer is the run's own if the run continues, else the one that the
-// settings name, else that of the model to start from.
-OpenedTask open_classification(const TaskSources& sources) {
-  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
-  auto task = std::make_unique<ClassificationTraining>(sources.settings, tokenizer, sources.plan);
-  task->say_classes();
-  nlohmann::json data = task->data();
-  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
-}
-
 std::unique_ptr<TaskModel> make_classifier(const Settings& settings,
                                            const TranslationVocabularies& vocabularies,
                                            const ComputePlan& plan) {
@@ -277,7 +227,7 @@ TaskDefinition define_classification() {
   return {.task = TaskKind::classification,
           .noun = Classifier::kNoun,
           .complete = with_classes,
-          .open = open_classification,
+          .open = open_examples<ClassificationTraining>,
           .data_record = file_data_record,
           .make_model = make_classifier,
           .evaluate_flags = {"--data", "--errors", "--against", "--chart"},
@@ -289,7 +239,7 @@ TaskDefinition define_classification() {
 TaskDefinition define_glue() {
   return {.task = TaskKind::glue,
           .noun = Classifier::kNoun,
-          .open = open_classification,
+          .open = open_examples<ClassificationTraining>,
           .data_record = glue_data_record,
           .make_model = make_classifier,
           .evaluate_flags = {"--data", "--errors", "--against", "--chart"},

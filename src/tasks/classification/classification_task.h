@@ -12,8 +12,8 @@
 #include "data/text_pairs.h"
 #include "tasks/classification/classification_figures.h"
 #include "tasks/classification/targets.h"
-#include "tasks/classifier.h"
 #include "tasks/task_definition.h"
+#include "tasks/text_model.h"
 #include "text/tokenizer.h"
 
 namespace roformer {

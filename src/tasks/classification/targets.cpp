@@ -88,7 +88,7 @@ Targets targets_of(const Settings& settings) {
   return targets;
 }
 
-ClassifierShape classifier_shape(const Settings& settings) {
+TextModelShape classifier_shape(const Settings& settings) {
   const ClassifierSettings head = classifier_settings(settings);
   return {.outputs = targets_of(settings).outputs(),
           .head = head.head,

@@ -12,7 +12,7 @@
 
 #include "config/settings.h"
 #include "data/glue.h"
-#include "tasks/classifier.h"
+#include "tasks/text_model.h"
 
 namespace roformer {
 
@@ -31,7 +31,7 @@ struct Targets {
 Targets targets_of(const Settings& settings);
 Targets glue_targets(GlueTask task);
 
-ClassifierShape classifier_shape(const Settings& settings);
+TextModelShape classifier_shape(const Settings& settings);
 
 // The word for the task that a folder names ("sst2", "SST-2"). Empty if GLUE has no such task.
 std::string glue_task_word(const std::string& name);

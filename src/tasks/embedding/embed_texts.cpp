@@ -84,11 +84,11 @@ EmbeddedTexts embed_texts(const Embedder& embedder, const Tokenizer& tokenizer, 
   std::vector<EncodedText> encoded;
   const auto write_part = [&] {
     if (part.empty()) return;
-    const at::Tensor vectors = embedder.vectors(encoded).contiguous();
+    const at::Tensor vectors = embedder.predict(encoded).contiguous();
     const float* row = vectors.const_data_ptr<float>();
     for (const std::string& text : part) {
-      output.write(text, {row, static_cast<std::size_t>(embedder.width())});
-      row += embedder.width();
+      output.write(text, {row, static_cast<std::size_t>(embedder.outputs())});
+      row += embedder.outputs();
     }
     bar.advance_to(source.lines().raw_bytes());
     part.clear();

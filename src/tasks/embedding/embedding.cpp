@@ -86,7 +86,7 @@ Measured measure(const TrainedEmbedder& trained, const Settings& settings, const
   ProgressBar bar(title, static_cast<std::uint64_t>(texts), "texts");
   bar.begin();
   const at::Tensor vectors =
-      trained.model->vectors(result.set.texts, [&](std::int64_t done, std::int64_t of) {
+      trained.model->predict(result.set.texts, [&](std::int64_t done, std::int64_t of) {
         bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
       });
   bar.clear();
@@ -214,7 +214,7 @@ std::vector<double> cosines_of_lines(const TrainedEmbedder& trained,
     set.source.examples.push_back({.first = first, .second = second});
   }
   if (set.texts.empty()) return {};
-  return cosines_of(example_vectors(set, trained.model->vectors(set.texts)));
+  return cosines_of(example_vectors(set, trained.model->predict(set.texts)));
 }
 
 }  // namespace

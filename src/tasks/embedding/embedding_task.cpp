@@ -15,21 +15,13 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "config/task_facts.h"
-#include "data/length_batches.h"
-#include "tasks/classifier.h"
 #include "tasks/data_record.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/embedding/embedding_set.h"
+#include "tasks/example_training.h"
 
 namespace roformer {
 namespace {
-
-struct EmbeddingBatch : TrainingBatch {
-  TextBatch texts;  // of all examples, by length
-  // For each first text, then each second, then each negative: its place in `texts`.
-  std::vector<std::int64_t> places;
-  std::vector<EmbeddingExample> examples;
-};
 
 EmbeddingSet load_set(const Settings& settings, const Tokenizer& tokenizer, Split split) {
   const bool divided = settings.data.validation.empty();
@@ -72,18 +64,17 @@ void warn_of_known_texts(const Settings& settings, const EmbeddingSet& training,
             format_count(std::ssize(validation.source.examples)));
 }
 
-class EmbeddingTraining : public TrainingTask {
+class EmbeddingTraining : public ExampleTraining {
  public:
   EmbeddingTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
                     const ComputePlan& plan)
-      : settings_(settings),
-        tokenizer_(std::move(tokenizer)),
+      : ExampleTraining(settings, std::move(tokenizer)),
         training_(load_set(settings, *tokenizer_, Split::train)),
         validation_(load_set(settings, *tokenizer_, Split::validation)),
         scale_(training_.source.scored ? score_scale(training_.source, settings.data.train.string())
                                        : 1),
-        batches_(example_lengths(), text_bucket_options(settings)),
         embedder_(settings, tokenizer_->vocabulary_size(), plan) {
+    batch_by_length(example_lengths());
     require_one_form(settings, training_, validation_);
     warn_of_known_texts(settings, training_, validation_);
     if (training_.source.ignores_scores) {
@@ -97,81 +88,68 @@ class EmbeddingTraining : public TrainingTask {
     }
   }
 
-  // The data's entry in run.json.
   nlohmann::json data() const {
-    nlohmann::json record = data_record(settings_);
-    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
-    record["training_examples"] = std::ssize(training_.source.examples);
-    record["validation_examples"] = std::ssize(validation_.source.examples);
+    nlohmann::json record =
+        record_of(std::ssize(training_.source.examples), std::ssize(validation_.source.examples));
     record["score_scale"] = scale_;
     return record;
   }
 
   ParameterStore& parameters() override { return embedder_.parameters(); }
 
-  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
-    const BucketBatch chosen = batches_[number];
-    auto batch = std::make_unique<EmbeddingBatch>();
-    batch->target_count = std::ssize(chosen.sequences);
-    batch->tokens = chosen.tokens;
-    for (const std::int64_t example : chosen.sequences) {
-      batch->examples.push_back(training_.source.examples[static_cast<std::size_t>(example)]);
-    }
-    std::vector<std::int64_t> texts;
-    for (const EmbeddingExample& one : batch->examples) texts.push_back(one.first);
-    for (const EmbeddingExample& one : batch->examples) texts.push_back(one.second);
-    if (training_.source.triplets) {
-      for (const EmbeddingExample& one : batch->examples) texts.push_back(one.negative);
-    }
-    // Places texts of the same length side by side, so that one call of the attention handles them.
-    std::vector<std::int64_t> order(texts.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto text_at = [&](std::int64_t i) -> const EncodedText& {
-      return training_.texts[static_cast<std::size_t>(texts[static_cast<std::size_t>(i)])];
-    };
-    std::ranges::stable_sort(order, {}, [&](std::int64_t i) { return text_at(i).length(); });
-    batch->places.resize(texts.size());
-    for (std::size_t place = 0; place < order.size(); ++place) {
-      append(text_at(order[place]), batch->texts);
-      batch->places[static_cast<std::size_t>(order[place])] = static_cast<std::int64_t>(place);
-    }
-    return batch;
-  }
-
-  double batches_per_epoch() const override {
-    return static_cast<double>(batches_.batches_per_epoch());
-  }
-
-  double tokens_per_batch() const override {
-    const std::vector<std::int32_t> lengths = example_lengths();
-    return std::accumulate(lengths.begin(), lengths.end(), 0.0) / batches_per_epoch();
-  }
-
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    const auto& source = static_cast<const EmbeddingBatch&>(batch);
+    const auto& source = static_cast<const ExampleBatch&>(batch);
+    const std::vector<EmbeddingExample> examples = examples_of(source);
     const at::Tensor pooled = embedder_.forward(source.texts, mode);
-    const at::Tensor rows = pooled.index_select(0, copy_to(source.places, pooled.device()));
-    const std::int64_t count = std::ssize(source.examples);
+    const at::Tensor rows = pooled.index_select(0, copy_to(source.order, pooled.device()));
+    const std::int64_t count = std::ssize(examples);
     ExampleVectors vectors{.first = rows.narrow(0, 0, count),
                            .second = rows.narrow(0, count, count)};
     if (training_.source.triplets) vectors.negative = rows.narrow(0, 2 * count, count);
-    return embedding_loss_sum(settings_.embedding, source.examples, vectors, scale_);
+    return embedding_loss_sum(settings_.embedding, examples, vectors, scale_);
   }
 
   Figures validate(Processes& processes) override {
     return embedding_figures(settings_, validation_,
-                             embedder_.vectors(validation_.texts, processes), scale_);
+                             embedder_.predict(validation_.texts, {}, processes), scale_);
   }
 
-  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
+ protected:
+  // The first texts, then the second, then the negatives.
+  void fill(ExampleBatch& batch) const override {
+    const std::vector<EmbeddingExample> examples = examples_of(batch);
+    std::vector<std::int64_t> texts;
+    for (const EmbeddingExample& one : examples) texts.push_back(one.first);
+    for (const EmbeddingExample& one : examples) texts.push_back(one.second);
+    if (training_.source.triplets) {
+      for (const EmbeddingExample& one : examples) texts.push_back(one.negative);
+    }
+    // Places texts of the same length side by side, so that one call of the attention handles them.
+    std::vector<std::int64_t> sorted(texts.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    const auto text_at = [&](std::int64_t i) -> const EncodedText& {
+      return training_.texts[static_cast<std::size_t>(texts[static_cast<std::size_t>(i)])];
+    };
+    std::ranges::stable_sort(sorted, {}, [&](std::int64_t i) { return text_at(i).length(); });
+    batch.order.resize(texts.size());
+    for (std::size_t place = 0; place < sorted.size(); ++place) {
+      append(text_at(sorted[place]), batch.texts);
+      batch.order[static_cast<std::size_t>(sorted[place])] = static_cast<std::int64_t>(place);
+    }
+  }
 
  private:
-  Settings settings_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
   EmbeddingSet training_, validation_;
   double scale_;  // of the scores of the loss cosine
-  LengthBuckets batches_;
   Embedder embedder_;
+
+  std::vector<EmbeddingExample> examples_of(const ExampleBatch& batch) const {
+    std::vector<EmbeddingExample> examples;
+    for (const std::int64_t example : batch.examples) {
+      examples.push_back(training_.source.examples[static_cast<std::size_t>(example)]);
+    }
+    return examples;
+  }
 
   // Tokens of all texts of each example.
   std::vector<std::int32_t> example_lengths() const {
@@ -186,8 +164,6 @@ class EmbeddingTraining : public TrainingTask {
     return lengths;
   }
 };
-
-}  // namespace
 
 nlohmann::json embedding_data_record(const Settings& settings) {
   const std::filesystem::path& train = settings.data.train;
@@ -207,22 +183,14 @@ nlohmann::json embedding_data_record(const Settings& settings) {
   return record;
 }
 
-OpenedTask open_embedding_task(const TaskSources& sources) {
-  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
-  auto task = std::make_unique<EmbeddingTraining>(sources.settings, tokenizer, sources.plan);
-  nlohmann::json data = task->data();
-  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
-}
+}  // namespace
 
 TaskDefinition define_embedding() {
   return {.task = TaskKind::embedding,
           .noun = Embedder::kNoun,
-          .open = open_embedding_task,
+          .open = open_examples<EmbeddingTraining>,
           .data_record = embedding_data_record,
-          .make_model = [](const Settings& settings, const TranslationVocabularies& vocabularies,
-                           const ComputePlan& plan) -> std::unique_ptr<TaskModel> {
-            return std::make_unique<Embedder>(settings, vocabularies.source, plan);
-          },
+          .make_model = make_model_of<Embedder>,
           .evaluate_flags = {"--data", "--length", "--errors", "--against"},
           .refused_flags = {{"--split", "its sets are files: --data FILE"}},
           .evaluate = evaluate_embedder,

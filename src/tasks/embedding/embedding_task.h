@@ -1,15 +1,9 @@
-// The training of an embedder, and the sets that its run is measured on.
+// What the definition of the task embedding uses of its other files.
 #pragma once
-
-#include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 
 #include "tasks/task_definition.h"
 
 namespace roformer {
-
-OpenedTask open_embedding_task(const TaskSources& sources);
-nlohmann::json embedding_data_record(const Settings& settings);
 
 // roformer evaluate and roformer predict.
 EvaluationResult evaluate_embedder(OpenedRun run, const EvaluationRequest& request);

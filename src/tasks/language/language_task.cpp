@@ -185,18 +185,12 @@ OpenedTask open_language_task(const TaskSources& sources) {
           .data = data_record(settings)};
 }
 
-std::unique_ptr<TaskModel> make_language_model(const Settings& settings,
-                                               const TranslationVocabularies& vocabularies,
-                                               const ComputePlan& plan) {
-  return std::make_unique<LanguageModel>(settings, vocabularies.source, plan);
-}
-
 TaskDefinition define_language(TaskKind task) {
   return {.task = task,
           .noun = LanguageModel::kNoun,
           .open = open_language_task,
           .data_record = language_data_record,
-          .make_model = make_language_model,
+          .make_model = make_model_of<LanguageModel>,
           .evaluate_flags = {"--data", "--split", "--against", "--length", "--tokens", "--shift",
                              "--drop-middle", "--shuffle-blocks", "--pseudo-perplexity",
                              "--by-position", "--chart", "--output"},

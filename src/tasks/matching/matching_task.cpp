@@ -16,14 +16,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/triplet_maker.h"
 #include "metrics/statistics.h"
 #include "tasks/classification/classification_figures.h"
-#include "tasks/classifier.h"
 #include "tasks/data_record.h"
+#include "tasks/example_training.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -58,11 +57,6 @@ std::vector<std::int32_t> unit_lengths(const MatchingSettings& settings,
   lengths.resize(lengths.size() / 2);
   return lengths;
 }
-
-struct MatchingBatch : TrainingBatch {
-  TextBatch texts;
-  std::vector<double> targets;
-};
 
 MatchingSet load_training_set(const Settings& settings, const Tokenizer& tokenizer) {
   MatchingExamples examples = read_matching(settings.data.directory, Split::train);
@@ -118,86 +112,68 @@ void warn_of_known_texts(const MatchingSet& training, const MatchingSet& held_ou
             to_string(split));
 }
 
-class MatchingTraining : public TrainingTask {
+class MatchingTraining : public ExampleTraining {
  public:
   MatchingTraining(const Settings& settings, std::shared_ptr<const Tokenizer> tokenizer,
                    const ComputePlan& plan)
-      : settings_(settings),
-        tokenizer_(std::move(tokenizer)),
+      : ExampleTraining(settings, std::move(tokenizer)),
         training_(load_training_set(settings, *tokenizer_)),
         validation_(load_set_like(training_, settings, *tokenizer_, Split::validation)),
         test_(load_set_like(training_, settings, *tokenizer_, Split::test)),
         unit_(settings.matching.loss == MatchingLoss::triplet ? 2 : 1),
-        batches_(unit_lengths(settings.matching, training_.texts), text_bucket_options(settings)),
         classifier_(settings, tokenizer_->vocabulary_size(), matching_shape(settings.matching),
                     plan) {
+    batch_by_length(unit_lengths(settings.matching, training_.texts));
     warn_of_known_texts(training_, validation_, Split::validation);
     warn_of_known_texts(training_, test_, Split::test);
   }
 
-  // The data's entry in run.json.
   nlohmann::json data() const {
-    nlohmann::json record = data_record(settings_);
-    record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
-    record["training_examples"] = std::ssize(training_.source.examples);
-    record["validation_examples"] = std::ssize(validation_.source.examples);
-    return record;
+    return record_of(std::ssize(training_.source.examples),
+                     std::ssize(validation_.source.examples));
   }
 
   ParameterStore& parameters() override { return classifier_.parameters(); }
 
-  std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
-    const BucketBatch chosen = batches_[number];
-    auto batch = std::make_unique<MatchingBatch>();
-    batch->target_count = std::ssize(chosen.sequences);
-    batch->tokens = chosen.tokens;
-    for (const std::int64_t unit : chosen.sequences) {
-      for (std::int64_t text = unit * unit_; text < (unit + 1) * unit_; ++text) {
-        append(training_.texts[static_cast<std::size_t>(text)], batch->texts);
-        batch->targets.push_back(target_of(training_, text));
-      }
-    }
-    return batch;
-  }
-
-  double batches_per_epoch() const override {
-    return static_cast<double>(batches_.batches_per_epoch());
-  }
-
-  double tokens_per_batch() const override {
-    double tokens = 0;
-    for (const EncodedText& text : training_.texts) tokens += static_cast<double>(text.length());
-    return tokens / batches_per_epoch();
-  }
-
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
-    const auto& source = static_cast<const MatchingBatch&>(batch);
+    const auto& source = static_cast<const ExampleBatch&>(batch);
+    std::vector<double> targets;
+    for_texts(source, [&](std::int64_t text) { targets.push_back(target_of(training_, text)); });
     return matching_loss(settings_.matching, classifier_.forward(source.texts, mode).select(1, 0),
-                         source.targets);
+                         targets);
   }
 
   // The test set is evaluated too, because the paper reports both. No choice depends on it.
   Figures validate(Processes& processes) override {
     Figures figures = matching_figures(settings_.matching, validation_,
-                                       matching_scores(classifier_, validation_, processes));
+                                       matching_scores(classifier_, validation_, {}, processes));
     if (!test_.texts.empty()) {
       const std::vector<bool> right =
-          right_answers(test_, matching_scores(classifier_, test_, processes));
+          right_answers(test_, matching_scores(classifier_, test_, {}, processes));
       figures["test_accuracy"] =
           static_cast<double>(std::ranges::count(right, true)) / static_cast<double>(right.size());
     }
     return figures;
   }
 
-  void save_assets(const InnerPath& folder) const override { save_tokenizer(*tokenizer_, folder); }
+ protected:
+  void fill(ExampleBatch& batch) const override {
+    for_texts(batch, [&](std::int64_t text) {
+      append(training_.texts[static_cast<std::size_t>(text)], batch.texts);
+    });
+  }
 
  private:
-  Settings settings_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
   MatchingSet training_, validation_, test_;
   std::int64_t unit_;  // texts in the unit that batches consist of
-  LengthBuckets batches_;
   Classifier classifier_;
+
+  template <class Use>
+  void for_texts(const ExampleBatch& batch, Use use) const {
+    for (const std::int64_t unit : batch.examples) {
+      for (std::int64_t text = unit * unit_; text < (unit + 1) * unit_; ++text) use(text);
+    }
+  }
 };
 
 }  // namespace
@@ -245,7 +221,7 @@ MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokeniz
       fmt::format("{} ({})", settings.data.directory.string(), to_string(split)));
 }
 
-ClassifierShape matching_shape(const MatchingSettings& settings) {
+TextModelShape matching_shape(const MatchingSettings& settings) {
   return {.outputs = 1,
           .head = settings.head,
           .head_dropout = settings.head_dropout,
@@ -253,13 +229,8 @@ ClassifierShape matching_shape(const MatchingSettings& settings) {
 }
 
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
-                                    Processes& processes) {
-  return predicted_scores(classifier.predict(set.texts, processes));
-}
-
-std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
-                                    const WorkProgress& progress) {
-  return predicted_scores(classifier.predict(set.texts, progress));
+                                    const WorkProgress& progress, Processes& processes) {
+  return predicted_scores(classifier.predict(set.texts, progress, processes));
 }
 
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores) {
@@ -308,10 +279,7 @@ nlohmann::json matching_data_record(const Settings& settings) {
 }
 
 OpenedTask open_matching_task(const TaskSources& sources) {
-  std::shared_ptr<const Tokenizer> tokenizer = text_tokenizer(sources);
-  auto task = std::make_unique<MatchingTraining>(sources.settings, tokenizer, sources.plan);
-  nlohmann::json data = task->data();
-  return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
+  return open_examples<MatchingTraining>(sources);
 }
 
 namespace {

@@ -14,8 +14,8 @@
 #include "data/matching.h"
 #include "data/text_pairs.h"
 #include "metrics/statistics.h"
-#include "tasks/classifier.h"
 #include "tasks/task_definition.h"
+#include "tasks/text_model.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -32,13 +32,12 @@ MatchingSet load_matching_set(const Settings& settings, const Tokenizer& tokeniz
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
                             MatchingExamples examples, const std::string& name);
 
-ClassifierShape matching_shape(const MatchingSettings& settings);
+TextModelShape matching_shape(const MatchingSettings& settings);
 
 // One score for each pair of texts, in their order.
 std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
-                                    Processes& processes);
-std::vector<double> matching_scores(const Classifier& classifier, const MatchingSet& set,
-                                    const WorkProgress& progress = {});
+                                    const WorkProgress& progress = {},
+                                    Processes& processes = *make_single_process());
 // Which examples are right under these scores, [examples].
 std::vector<bool> right_answers(const MatchingSet& set, const std::vector<double>& scores);
 // The figures: the training loss; accuracy; collapsed, 1 if every score is the same.

@@ -1,4 +1,4 @@
-#include "experiments/stored_format.h"
+#include "base/stored_fields.h"
 
 #include <cmath>
 #include <limits>

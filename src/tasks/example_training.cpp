@@ -1,0 +1,93 @@
+#include "tasks/example_training.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/hexadecimal.h"
+#include "tasks/data_record.h"
+
+namespace roformer {
+namespace {
+
+BucketOptions text_bucket_options(const Settings& settings) {
+  constexpr std::int64_t kAllLengths = 1 << 30;
+  BucketOptions options{.seed = settings.seed};
+  if (settings.training.batch_tokens > 0) {
+    options.tokens = settings.training.batch_tokens;
+  } else {
+    options.sequences = settings.training.batch;
+    options.bucket_width = kAllLengths;
+  }
+  return options;
+}
+
+}  // namespace
+
+void ExampleTraining::batch_by_length(std::vector<std::int32_t> lengths) {
+  lengths_ = std::move(lengths);
+  batches_.emplace(lengths_, text_bucket_options(settings_));
+}
+
+std::unique_ptr<TrainingBatch> ExampleTraining::make_batch(std::int64_t number) const {
+  BucketBatch chosen = (*batches_)[number];
+  auto batch = std::make_unique<ExampleBatch>();
+  batch->target_count = std::ssize(chosen.sequences);
+  batch->tokens = chosen.tokens;
+  batch->examples = std::move(chosen.sequences);
+  fill(*batch);
+  return batch;
+}
+
+void ExampleTraining::sort_by_length(ExampleBatch& batch) const {
+  std::ranges::stable_sort(batch.examples, {}, [&](std::int64_t example) {
+    return lengths_[static_cast<std::size_t>(example)];
+  });
+}
+
+double ExampleTraining::batches_per_epoch() const {
+  return static_cast<double>(batches_->batches_per_epoch());
+}
+
+double ExampleTraining::tokens_per_batch() const {
+  return std::accumulate(lengths_.begin(), lengths_.end(), 0.0) / batches_per_epoch();
+}
+
+void ExampleTraining::save_assets(const InnerPath& folder) const {
+  save_tokenizer(*tokenizer_, folder);
+}
+
+nlohmann::json ExampleTraining::record_of(std::int64_t training_examples,
+                                          std::int64_t validation_examples) const {
+  nlohmann::json record = data_record(settings_);
+  record["tokenizer_fingerprint"] = hexadecimal(tokenizer_->fingerprint());
+  record["training_examples"] = training_examples;
+  record["validation_examples"] = validation_examples;
+  return record;
+}
+
+std::shared_ptr<const Tokenizer> text_tokenizer(const TaskSources& sources) {
+  const TokenizerSettings& settings = sources.settings.tokenizer;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (!sources.stored.empty()) {
+    tokenizer = load_tokenizer(sources.stored);
+  } else {
+    const bool named = !settings.file.empty() || settings.kind != TokenizerKind::automatic ||
+                       !settings.dictionary.empty();
+    tokenizer = named ? open_tokenizer(settings) : sources.offered;
+  }
+  if (tokenizer == nullptr) {
+    throw_usage("tokenizer.file", "is not given, and there is no model.from to take one from",
+                "--model.from RUN, or --tokenizer.file vocab.txt for a new model");
+  }
+  require_sentence_tokens(*tokenizer);
+  return tokenizer;
+}
+
+std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts) {
+  std::vector<std::int32_t> lengths;
+  for (const EncodedText& text : texts) lengths.push_back(static_cast<std::int32_t>(text.length()));
+  return lengths;
+}
+
+}  // namespace roformer
