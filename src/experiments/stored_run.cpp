@@ -25,7 +25,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-using State = StoredRun::State;
+using StoredState = StoredRun::State;
 
 constexpr const char* kClaims = "claims";  // of a study, in its folder
 
@@ -97,34 +97,35 @@ std::string last_error(const fs::path& folder) try {
   return "";
 }
 
-State state_of(StoredRun& stored) {
+StoredState state_of(StoredRun& stored) {
   if (std::string holder = directory_holder(stored.folder); !holder.empty()) {
     stored.remark = std::move(holder);
-    return State::training;
+    return StoredState::training;
   }
   const fs::path claim = stored.folder.parent_path() / kClaims / stored.folder.filename();
   if (std::string holder = directory_holder(claim); !holder.empty()) {
     stored.remark = std::move(holder);
-    return State::claimed;
+    return StoredState::claimed;
   }
   if (!stored.readable()) {
     stored.remark = last_error(stored.folder);
-    return State::failed;
+    return StoredState::failed;
   }
-  if (!recorded_text(stored.record, "/data/average_of").empty()) return State::averaged;
-  if (!recorded_text(stored.record, "/data/imported_from").empty()) return State::imported;
+  if (!recorded_text(stored.record, "/data/average_of").empty()) return StoredState::averaged;
+  if (!recorded_text(stored.record, "/data/imported_from").empty()) return StoredState::imported;
   if (is_present(stored.folder / "summary.json")) {
     if (stored.so_far.reason == StopReason::patience) {
       stored.remark = "its validations stopped improving";
     }
     if (stored.so_far.reason == StopReason::diverged) stored.remark = stored.so_far.divergence;
     if (stored.so_far.reason != StopReason::signal) {
-      return stored.so_far.reason == StopReason::diverged ? State::diverged : State::finished;
+      return stored.so_far.reason == StopReason::diverged ? StoredState::diverged
+                                                          : StoredState::finished;
     }
   }
-  if (!stored.checkpoints.empty()) return State::stopped;
+  if (!stored.checkpoints.empty()) return StoredState::stopped;
   stored.remark = last_error(stored.folder);
-  return stored.remark.empty() ? State::empty : State::failed;
+  return stored.remark.empty() ? StoredState::empty : StoredState::failed;
 }
 
 void read_files(StoredRun& stored) {
@@ -164,13 +165,13 @@ std::int64_t StoredRun::steps() const {
 }
 
 double StoredRun::done() const {
-  if (state == State::finished) return 1;
+  if (state == StoredState::finished) return 1;
   if (!readable() || settings().training.steps.is_zero()) return 0;
   const Period& length = settings().training.steps;
   return std::min(1.0, so_far.consumed.in(length.unit) / length.amount);
 }
 
-std::string state_word(State state) {
+std::string state_word(StoredState state) {
   static constexpr std::array kWords = {"training now", "claimed",  "finished",
                                         "stopped",      "diverged", "failed",
                                         "averaged",     "imported", "holds no checkpoint",
@@ -185,10 +186,10 @@ StoredRun read_stored_run(const fs::path& folder, const std::string& name) {
     read_files(stored);
     stored.state = state_of(stored);
   } catch (const Error& problem) {
-    stored.state = State::damaged;
+    stored.state = StoredState::damaged;
     stored.remark = problem.parts().location + ": " + problem.parts().message;
   } catch (const std::exception& problem) {  // a value of another type in a file
-    stored.state = State::damaged;
+    stored.state = StoredState::damaged;
     stored.remark = problem.what();
   }
   return stored;
@@ -241,7 +242,7 @@ std::vector<StoredRun> readable_runs(const std::vector<fs::path>& folders) {
     }
     for (StoredRun& run : inside) {
       if (several) run.name = given_name(folder / run.name);
-      if (run.state == State::damaged) throw_failure(run.name, "is damaged: " + run.remark);
+      if (run.state == StoredState::damaged) throw_failure(run.name, "is damaged: " + run.remark);
       if (!run.readable()) {
         if (several) continue;
         throw_failure(run.name, "has not begun" + (run.remark.empty() ? "" : ": " + run.remark));

@@ -26,7 +26,7 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-using State = StoredRun::State;
+using StoredState = StoredRun::State;
 
 constexpr NumberFormat kCount{NumberFormat::Style::count};
 
@@ -58,11 +58,11 @@ std::string figure_words(const StoredRun& run, const ValidationRecord& record) {
 // "400 of 1,000", or "400 (40 %)" for a length in another unit than steps.
 std::string progress_words(const StoredRun& run) {
   const std::string steps = format_count(run.steps());
-  if (!run.readable() || run.state == State::averaged || run.state == State::imported) {
+  if (!run.readable() || run.state == StoredState::averaged || run.state == StoredState::imported) {
     return run.steps() == 0 ? "" : steps;
   }
   const Period& length = run.settings().training.steps;
-  const bool ended = run.state == State::finished;
+  const bool ended = run.state == StoredState::finished;
   if (length.unit != Period::Unit::steps) {
     return ended ? steps : fmt::format("{} ({:.0f} %)", steps, 100 * run.done());
   }
@@ -79,11 +79,6 @@ std::string age_words(double seconds) {
     if (seconds < below) return fmt::format("{:.0f} {}", std::floor(seconds / unit), word);
   }
   return "";
-}
-
-double best_value(const StoredRun& run) {
-  const ValidationRecord* const best = run.so_far.best();
-  return best == nullptr ? std::nan("") : best->ranked();
 }
 
 // Orders by task and figure, then by the figure; runs without one last.
@@ -291,10 +286,10 @@ Table run_list(const std::vector<StoredRun>& runs, TableUse use) {
 std::string state_sentence(const StoredRun& run) {
   std::string words = state_word(run.state);
   const std::string progress = progress_words(run);
-  const bool trained = run.state == State::training || run.state == State::stopped ||
-                       run.state == State::finished || run.state == State::diverged;
+  const bool trained = run.state == StoredState::training || run.state == StoredState::stopped ||
+                       run.state == StoredState::finished || run.state == StoredState::diverged;
   if (trained && !progress.empty()) {
-    words += (run.state == State::finished ? " after step " : ", step ") + progress;
+    words += (run.state == StoredState::finished ? " after step " : ", step ") + progress;
   }
   return run.remark.empty() ? words : words + ": " + run.remark;
 }
