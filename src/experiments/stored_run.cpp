@@ -88,7 +88,7 @@ void measure(StoredRun& stored) {
 // The last error of its log; "" if there is none.
 std::string last_error(const fs::path& folder) try {
   constexpr std::string_view kError = " error ";
-  const std::string log = read_file(folder / "log.txt");
+  const std::string log = read_file(folder / "log.txt", kLargestDescription);
   const std::size_t found = log.rfind(kError);
   if (found == std::string::npos) return "";
   const std::size_t begin = found + kError.size();
