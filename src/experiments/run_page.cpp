@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -80,6 +80,15 @@ void add_run_key_figures(HtmlReport& report, const StoredRun& run) {
   report.key_figures(figures);
 }
 
+constexpr const char* kSideBySide = "Their curves, settings and figures side by side";
+
+// "Masked language model with rope: finished after step 400"
+std::string sentence_of(const StoredRun& run) {
+  std::string text(task_facts(run.settings().task).title);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return fmt::format("{} with {}: {}", text, run.settings().position.scheme, state_sentence(run));
+}
+
 void add_run(HtmlReport& report, const StoredRun& run, const std::vector<StoredRun>& others) {
   std::vector<std::string> children;
   for (const StoredRun* const child : started_from(run.folder, others)) {
@@ -97,12 +106,9 @@ std::string run_page(const std::vector<StoredRun>& runs, const std::vector<Store
                      const Origin& origin) {
   const bool alone = runs.size() == 1;
   const StoredRun& first = runs.front();
-  HtmlReport report(
-      {.title = alone ? first.name : fmt::format("{} runs", runs.size()),
-       .subtitle = alone ? fmt::format("A {} with {}: {}", task_facts(first.settings().task).title,
-                                       first.settings().position.scheme, state_sentence(first))
-                         : "Their curves, settings and figures side by side",
-       .footer = origin.footer()});
+  HtmlReport report({.title = alone ? first.name : fmt::format("{} runs", runs.size()),
+                     .subtitle = alone ? sentence_of(first) : kSideBySide,
+                     .footer = origin.footer()});
   const ComparedRuns compared = compared_runs(runs);
   if (alone) add_run_key_figures(report, first);
   add_run_curves(report, compared);

@@ -29,9 +29,11 @@ using StoredState = StoredRun::State;
 
 constexpr const char* kClaims = "claims";  // of a study, in its folder
 
-// A folder that a training, an import or an average wrote, even if its config.yaml is lost.
+// A folder that a training, an import or an average wrote, even if its config.yaml is lost, or if a
+// process was killed while it replaced or removed the run.
 bool is_stored_run(const fs::path& folder) {
   if (is_present(folder / "run.json") || is_present(folder / "checkpoints")) return true;
+  if (PreviousRun::needs_recovery(folder)) return true;
   return is_present(folder / "log.txt") &&
          (is_run(folder) || is_present(folder / ".lock"));  // a training that did not begin
 }
@@ -134,6 +136,9 @@ void read_files(StoredRun& stored) {
   const bool held = !began && !directory_holder(folder).empty();
   if (began || is_stored_run(folder)) stored.checkpoints = list_checkpoints(folder / "checkpoints");
   if (is_present(folder / "run.json")) stored.record = read_checksummed_json(folder / "run.json");
+  if (!began && !held && PreviousRun::needs_recovery(folder)) {
+    throw_failure(folder.string(), "a process was killed while it replaced or removed the run");
+  }
   if (!began && !held && (!stored.record.is_null() || !stored.checkpoints.empty())) {
     throw_failure((folder / "config.yaml").string(), "is not there");
   }
