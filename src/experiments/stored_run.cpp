@@ -258,6 +258,11 @@ std::vector<StoredRun> readable_runs(const std::vector<fs::path>& folders) {
       if (same == runs.end()) runs.push_back(std::move(run));
     }
   }
+  std::set<std::string> names;
+  for (const StoredRun& run : runs) names.insert(folder_name(run.folder));
+  if (names.size() == runs.size()) {
+    for (StoredRun& run : runs) run.name = folder_name(run.folder);
+  }
   return runs;
 }
 

@@ -60,8 +60,9 @@ StoredRun read_stored_run(const std::filesystem::path& folder, const std::string
 // links to other folders are not. Throws Error (usage) if there is no such folder.
 std::vector<StoredRun> find_stored_runs(const std::filesystem::path& folder);
 
-// For arguments that name runs. A folder of runs stands for all of its runs. Throws Error: usage
-// for a checkpoint or a folder without runs, failure for a damaged run.
+// For arguments that name runs. A folder of runs stands for all of its runs. Their names are those
+// of their folders, or the given paths if two folders have the same name. Throws Error: usage for a
+// checkpoint or a folder without runs, failure for a damaged run.
 std::vector<StoredRun> readable_runs(const std::vector<std::filesystem::path>& folders);
 
 // Throws Error (usage) unless the folder holds a run, even a damaged one.

@@ -393,8 +393,10 @@ ComparedRuns compared_runs(const std::vector<StoredRun>& runs) {
   ComparedRuns compared{.study = {.name = "comparison", .axes = {{.key = "run"}}}};
   for (const StoredRun& run : runs) {
     compared.study.axes.front().values.push_back(run.name);
-    compared.study.runs.push_back(*run.run);
-    compared.rows.push_back({.labels = {run.name}, .runs = {result_so_far(*run.run)}});
+    StudyRun& one = compared.study.runs.emplace_back(*run.run);
+    one.name = run.name;
+    one.values = {run.name};
+    compared.rows.push_back({.labels = {run.name}, .runs = {result_so_far(one)}});
     compared.of_one_task &= run.settings().task == runs.front().settings().task;
   }
   return compared;
