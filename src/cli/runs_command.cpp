@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -37,7 +37,7 @@ struct RunsOptions {
   std::vector<fs::path> runs;
   std::string format = "text";
   std::string task, scheme;  // empty: all
-  RunOrder order = RunOrder::name;
+  std::string order = "name";
   std::string name;  // the new one of a run
   std::string page;
   bool yes = false;
@@ -107,7 +107,12 @@ void list_runs(const RunsOptions& options) {
     return differs(options.task, [](const Settings& s) { return to_word(s.task); }) ||
            differs(options.scheme, [](const Settings& s) { return s.position.scheme; });
   });
-  sort_runs(runs, options.order);
+  static const std::map<std::string, RunOrder> kOrders = {{"name", RunOrder::name},
+                                                          {"age", RunOrder::age},
+                                                          {"size", RunOrder::size},
+                                                          {"best", RunOrder::best},
+                                                          {"state", RunOrder::state}};
+  sort_runs(runs, kOrders.at(options.order));
   const bool people = is_for_people(options.format);
   if (runs.empty()) log::info("{}: no runs", folder.string());
   if (runs.empty() && people) return;
@@ -306,14 +311,8 @@ void add_runs_command(CLI::App& program) {
   list->add_option("--scheme", options->scheme, "only runs with this positional scheme");
   list->add_option("--sort", options->order,
                    "name, age (the latest first), size, best (by task) or state")
-      ->transform(CLI::Transformer(std::map<std::string, RunOrder>{{"name", RunOrder::name},
-                                                                   {"age", RunOrder::age},
-                                                                   {"size", RunOrder::size},
-                                                                   {"best", RunOrder::best},
-                                                                   {"state", RunOrder::state}},
-                                   CLI::ignore_case)
-                      .description(""))
-      ->type_name("WORD");
+      ->check(CLI::IsMember({"name", "age", "size", "best", "state"}))
+      ->capture_default_str();
   add_format(*list, options->format);
   list->callback([options] { list_runs(*options); });
 

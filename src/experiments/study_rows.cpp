@@ -149,8 +149,9 @@ std::string question_of(const StudySettings& study, const StudyRow& row) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].key == "probe.kind") return row.labels[i];
   }
-  const bool of_text = !study.runs.empty() &&
-                       task_facts(study.runs.front().settings.task).data == TaskData::prepared_text;
+  const bool of_text =
+      !study.runs.empty() &&
+      task_facts(study.runs.front().settings.task).data == TaskData::prepared_text;
   if (!of_text) return "";
   for (const RunResult& run : row.runs) {
     const std::string tokenizer = recorded_text(run.record, "/data/tokenizer_fingerprint");
