@@ -271,6 +271,8 @@ const std::vector<ListedCommand>& listed_commands() {
       {"import", "Make a run of a Hugging Face folder", kGroupTraining},
       {"export", "Write a run as a Hugging Face folder", kGroupTraining},
       {"study", "Run a matrix of configurations and compare them in one table", kGroupCompare},
+      {"runs", "List, show, compare, remove and rename runs", kGroupCompare},
+      {"report", "Write the page of one or several runs", kGroupCompare},
       {"data", "Prepare text for training, look into prepared data", kGroupData},
       {"tokenizer", "Train tokenizers; turn text into ids and back", kGroupData},
       {"positions", "Explain, draw and verify the positional schemes", kGroupInspect},

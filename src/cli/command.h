@@ -79,6 +79,8 @@ void add_generate_command(CLI::App& program);
 void add_import_command(CLI::App& program);
 void add_positions_command(CLI::App& program);
 void add_predict_command(CLI::App& program);
+void add_report_command(CLI::App& program);
+void add_runs_command(CLI::App& program);
 void add_score_command(CLI::App& program);
 void add_study_command(CLI::App& program);
 void add_tokenizer_command(CLI::App& program);

@@ -27,6 +27,8 @@ std::unique_ptr<CLI::App> make_whole_program() {
                        {"import", add_import_command},
                        {"positions", add_positions_command},
                        {"predict", add_predict_command},
+                       {"report", add_report_command},
+                       {"runs", add_runs_command},
                        {"score", add_score_command},
                        {"study", add_study_command},
                        {"tokenizer", add_tokenizer_command},

@@ -26,13 +26,8 @@ std::string shared_title(const StudyRow& row, const std::string& metric) {
   return share.empty() ? row.title() : fmt::format("{} ({})", row.title(), share);
 }
 
-std::string family_of(const std::string& scheme) {
-  const PositionFacts* const facts = find_position_facts(scheme);
-  return facts == nullptr ? "" : std::string(facts->family);
-}
-
 // The family of the scheme of the row's runs.
-std::string family_of(const StudySettings& study, const StudyRow& row) {
+std::string family_of_row(const StudySettings& study, const StudyRow& row) {
   const StudyRun* const run = row.runs.empty() ? nullptr : find_run(study, row.runs.front().name);
   return run == nullptr ? "" : family_of(run->settings.position.scheme);
 }
@@ -65,6 +60,11 @@ Series row_series(const StudyRow& row, const std::string& metric) {
 // Shares are drawn as percentages, as tables show them.
 constexpr double kPercent = 100;
 
+// A single validation is a point and no line.
+bool is_point(const Series& series) {
+  return series.x.size() < 2;
+}
+
 void add_curves(const StudySettings& study, const StudyResults& results,
                 const std::vector<StudyRow>& rows, std::vector<NamedChart>& charts) {
   const std::string figure = median_of(study.metric).value_or(study.metric);
@@ -72,35 +72,22 @@ void add_curves(const StudySettings& study, const StudyResults& results,
   LineChart chart{.title = metric.title + " over the steps",
                   .x = {.title = "steps"},
                   .y = {.title = metric.title, .unit = metric.unit},
-                  .references = results.references,
-                  .markers = LineChart::Markers::never};
+                  .references = results.references};
   std::vector<std::string> families;
   for (const StudyRow& row : rows) {
     Series series = row_series(row, figure);
     if (series.x.empty()) continue;
     chart.series.push_back(std::move(series));
-    families.push_back(family_of(study, row));
+    families.push_back(family_of_row(study, row));
   }
-  if (chart.series.empty()) return;
-  if (metric.format.style == NumberFormat::Style::percent) {
-    for (Series& one : chart.series) {
-      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) {
-        for (double& value : *values) value *= kPercent;
-      }
-    }
-    for (ReferenceLine& line : chart.references) line.value *= kPercent;
-  }
-  // A single validation is a point and no line. If a chart would have only points, the table
-  // suffices.
-  const auto is_point = [](const Series& one) { return one.x.size() < 2; };
-  if (std::ranges::all_of(chart.series, is_point)) return;
-  if (std::ranges::any_of(chart.series, is_point)) chart.markers = LineChart::Markers::always;
   const bool bands =
       std::ranges::any_of(chart.series, [](const Series& one) { return !one.low.empty(); });
   chart.subtitle = bands ? "Mean over the seeds, the band is one standard deviation wide "
                            "to either side; same held-out text for all"
                          : "Same held-out text for all";
-  charts.push_back({.name = "curves", .chart = by_family(std::move(chart), families)});
+  if (auto curves = curve_chart(std::move(chart), metric, families)) {
+    charts.push_back({.name = "curves", .chart = std::move(*curves)});
+  }
 }
 
 Dot dot_of(const StudyRow& row, const Column& metric) {
@@ -139,7 +126,7 @@ void add_figures(const StudySettings& study, const StudyResults& results,
     several |= !chart.dots.back().parts.empty();
     intervals |= chart.dots.back().low.has_value();
     of_text |= chart.dots.back().low.has_value() && chart.dots.back().parts.empty();
-    if (rows.size() > kMostLines) chart.dots.back().group = family_of(study, row);
+    if (rows.size() > kMostLines) chart.dots.back().group = family_of_row(study, row);
   }
   if (chart.dots.size() < 2) return;
   chart.subtitle =
@@ -185,12 +172,17 @@ void add_translations(const StudySettings& study, const StudyResults& results,
   std::vector<std::string> families;
   for (const Series& series : chart.series) {
     const auto row = std::ranges::find(rows, series.name, &StudyRow::title);
-    families.push_back(row == rows.end() ? "" : family_of(study, *row));
+    families.push_back(row == rows.end() ? "" : family_of_row(study, *row));
   }
   charts.push_back({.name = "bleu_by_length", .chart = by_family(chart, families)});
 }
 
 }  // namespace
+
+std::string family_of(const std::string& scheme) {
+  const PositionFacts* const facts = find_position_facts(scheme);
+  return facts == nullptr ? "" : std::string(facts->family);
+}
 
 StudyChart by_family(LineChart chart, const std::vector<std::string>& families) {
   std::vector<std::string> different;
@@ -211,6 +203,23 @@ StudyChart by_family(LineChart chart, const std::vector<std::string>& families) 
     grid.panels.push_back(std::move(panel));
   }
   return grid;
+}
+
+std::optional<StudyChart> curve_chart(LineChart chart, const Column& metric,
+                                      const std::vector<std::string>& families) {
+  // If a chart would have only points, the table suffices.
+  if (std::ranges::all_of(chart.series, is_point)) return std::nullopt;
+  const bool points = std::ranges::any_of(chart.series, is_point);
+  chart.markers = points ? LineChart::Markers::always : LineChart::Markers::never;
+  if (metric.format.style == NumberFormat::Style::percent) {
+    for (Series& one : chart.series) {
+      for (std::vector<double>* const values : {&one.y, &one.low, &one.high}) {
+        for (double& value : *values) value *= kPercent;
+      }
+    }
+    for (ReferenceLine& line : chart.references) line.value *= kPercent;
+  }
+  return by_family(std::move(chart), families);
 }
 
 std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResults& results) {

@@ -69,6 +69,14 @@ std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResu
 // series.
 StudyChart by_family(LineChart chart, const std::vector<std::string>& families);
 
+// The chart's series over the steps, with shares as percentages, by family. `families` has one word
+// for each series. Empty if no series has two points.
+std::optional<StudyChart> curve_chart(LineChart chart, const Column& metric,
+                                      const std::vector<std::string>& families);
+
+// The family of a scheme; "" for an unknown one.
+std::string family_of(const std::string& scheme);
+
 // A standalone picture.
 std::string to_svg(const StudyChart& chart);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/checksums.h"
 #include "base/error.h"
@@ -21,6 +22,7 @@
 #include "report/json_lines.h"
 #include "runs/resume.h"
 #include "training/run_directory.h"
+#include "training/stored_metrics.h"
 #include "training/training_state.h"
 
 namespace roformer {
@@ -157,6 +159,42 @@ void add_label_figures(const TrainingSummary& summary, const ValidationRecord* s
   }
 }
 
+// `shown` is the validation whose figures count; nullptr if there was none.
+void add_run_figures(const TrainingSummary& summary, const ValidationRecord* shown,
+                     const StudyRun& run, RunResult& result) {
+  result.figures = {{"parameters", static_cast<double>(summary.parameters)},
+                    {"steps", static_cast<double>(summary.consumed.steps)},
+                    {"tokens", static_cast<double>(summary.consumed.tokens)},
+                    {"minutes", summary.consumed.minutes},
+                    {"tokens_per_second", summary.tokens_per_second}};
+  if (summary.tokens_per_second > 0 && summary.consumed.steps > 0) {
+    const auto steps = static_cast<double>(summary.consumed.steps);
+    result.figures["milliseconds_per_step"] =
+        1e3 * static_cast<double>(summary.consumed.tokens) / steps / summary.tokens_per_second;
+  }
+  if (summary.peak_memory_bytes > 0) {
+    constexpr double kMiB = 1 << 20;
+    result.figures["peak_memory"] = static_cast<double>(summary.peak_memory_bytes) / kMiB;
+  }
+  add_validations(summary, shown, run.settings, result);
+  if (task_facts(run.settings.task).labelled) add_label_figures(summary, shown, result);
+  std::erase_if(result.figures, [](const auto& figure) { return !std::isfinite(figure.second); });
+}
+
+void add_training_curves(const std::vector<nlohmann::json>& lines, RunResult& result) {
+  static constexpr std::array<std::pair<const char*, const char*>, 2> kCurves = {
+      {{"training_loss", "loss"}, {"learning_rate", "learning_rate"}}};
+  for (const nlohmann::json& line : lines) {
+    if (!is_training_line(line)) continue;
+    for (const auto& [curve, field] : kCurves) {
+      const auto value = line.find(field);
+      if (value == line.end() || !value->is_number()) continue;
+      const auto steps = static_cast<double>(consumed_at(line).steps);
+      result.curves[curve].push_back({.x = steps, .y = value->get<double>()});
+    }
+  }
+}
+
 // For a run that must be resumed. The weights of a finished run are simply decoded again.
 void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
                             std::vector<std::string>& changes) {
@@ -169,14 +207,9 @@ void add_changes_of_ranking(const Settings& stored, const StudyRun& run,
 
 // `lines`: the lines of its metrics.jsonl, or at least the last ones.
 JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& lines) {
-  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const nlohmann::json& line) {
-    return line.value("kind", "") == "training";
-  });
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), is_training_line);
   if (last == lines.rend()) return {};
-  const Consumed consumed{.steps = last->value("step", std::int64_t{0}),
-                          .epochs = last->value("epochs", 0.0),
-                          .tokens = last->value("tokens", std::int64_t{0}),
-                          .minutes = last->value("minutes", 0.0)};
+  const Consumed consumed = consumed_at(*last);
   const Period& length = run.settings.training.steps;
   JobProgress progress{.done = std::min(1.0, consumed.in(length.unit) / length.amount),
                        .text = fmt::format("step {}", format_count(consumed.steps))};
@@ -185,14 +218,6 @@ JobProgress progress_of(const StudyRun& run, const std::vector<nlohmann::json>& 
     progress.text += fmt::format("  loss {:.4f}", loss->get<double>());
   }
   return progress;
-}
-
-// Empty before the first line is written.
-std::vector<nlohmann::json> read_metrics(const StudyRun& run,
-                                         std::vector<nlohmann::json> (*read)(const fs::path&)) {
-  const fs::path file = run_folder(run) / "metrics.jsonl";
-  std::error_code error;
-  return fs::exists(file, error) ? read(file) : std::vector<nlohmann::json>();
 }
 
 // Throws Error (failure) for a folder with damaged files.
@@ -204,7 +229,7 @@ void look_into(const fs::path& folder, const StudyRun& run, TrainingRunStatus& s
   const std::optional<TrainingSummary> summary = read_training_summary(folder);
   const bool ended = summary && summary->reason != StopReason::signal;
   if (ended && record.is_null()) throw_failure((folder / "run.json").string(), "is not there");
-  status.done = ended ? 1 : progress_of(run, read_metrics(run, &read_json_lines)).done;
+  status.done = ended ? 1 : progress_of(run, read_metrics(folder)).done;
   status.diverged = ended && summary->reason == StopReason::diverged;
   if (ended) status.state = State::finished;
   if (!ended) add_changes_of_ranking(stored, run, status.changes);
@@ -257,7 +282,8 @@ TrainingRunStatus training_status(const StudyRun& run) {
 
 JobProgress training_progress(const StudyRun& run) {
   try {
-    return progress_of(run, read_metrics(run, &read_last_json_lines));
+    const fs::path file = run_folder(run) / "metrics.jsonl";
+    return is_present(file) ? progress_of(run, read_last_json_lines(file)) : JobProgress();
   } catch (const Error&) {  // it is being moved, or training_status will report damage
     return {};
   }
@@ -285,24 +311,25 @@ RunResult training_result(const StudyRun& run) {
     return result;
   }
   result.state = RunResult::State::finished;
-  result.figures = {{"parameters", static_cast<double>(summary->parameters)},
-                    {"steps", static_cast<double>(summary->consumed.steps)},
-                    {"tokens", static_cast<double>(summary->consumed.tokens)},
-                    {"minutes", summary->consumed.minutes},
-                    {"tokens_per_second", summary->tokens_per_second}};
-  if (summary->tokens_per_second > 0 && summary->consumed.steps > 0) {
-    const auto steps = static_cast<double>(summary->consumed.steps);
-    result.figures["milliseconds_per_step"] =
-        1e3 * static_cast<double>(summary->consumed.tokens) / steps / summary->tokens_per_second;
+  add_run_figures(*summary, shown_validation(run, *summary), run, result);
+  return result;
+}
+
+RunResult result_so_far(const StudyRun& run) {
+  const fs::path folder = run_folder(run);
+  RunResult result{.name = run.name, .values = run.values, .record = read_run_json(folder)};
+  const TrainingSummary summary = summary_so_far(folder, ranking_of(run.settings));
+  if (summary.reason == StopReason::diverged) {
+    result.state = RunResult::State::diverged;
+    result.remark = summary.divergence;
+  } else if (summary.reason != StopReason::signal) {
+    result.state = RunResult::State::finished;
   }
-  if (summary->peak_memory_bytes > 0) {
-    constexpr double kMiB = 1 << 20;
-    result.figures["peak_memory"] = static_cast<double>(summary->peak_memory_bytes) / kMiB;
+  add_run_figures(summary, summary.best(), run, result);
+  for (const char* const name : {"parameters", "steps", "tokens", "minutes", "tokens_per_second"}) {
+    if (result.figures[name] == 0) result.figures.erase(name);  // no file says it yet
   }
-  const ValidationRecord* const shown = shown_validation(run, *summary);
-  add_validations(*summary, shown, run.settings, result);
-  if (task_facts(run.settings.task).labelled) add_label_figures(*summary, shown, result);
-  std::erase_if(result.figures, [](const auto& figure) { return !std::isfinite(figure.second); });
+  add_training_curves(read_metrics(folder), result);
   return result;
 }
 

@@ -55,4 +55,9 @@ JobProgress training_progress(const StudyRun& run);
 // not finite are left out; runs that are not finished have no figures.
 RunResult training_result(const StudyRun& run);
 
+// The same of any run, finished or not. The validation that is shown is the best one, the state is
+// not_finished for a training that can go on, and there are two more curves: training_loss and
+// learning_rate. Throws Error (failure) for damaged files.
+RunResult result_so_far(const StudyRun& run);
+
 }  // namespace roformer

@@ -10,18 +10,18 @@ namespace {
 // The style sheet and the scripts of every page.
 constexpr std::string_view kPageStyle = R"(
 :root{color-scheme:light dark;--page:#f6f7f9;--card:#fff;--text:#1b2330;--soft:#5a6574;--rule:#dfe3e8;--accent:#0b68b0;--best:#eaf3fb}
-@media (prefers-color-scheme:dark){
+@media screen and (prefers-color-scheme:dark){
 :root{--page:#0e1217;--card:#151a21;--text:#e6eaf0;--soft:#98a4b3;--rule:#29303a;--accent:#62b1f2;--best:#172a3a}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);
 font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif}
 main{max-width:880px;margin:0 auto;padding:48px 24px 64px}
-h1{font-size:30px;line-height:1.2;letter-spacing:-.015em;margin:0 0 8px;font-weight:650}
-.subtitle{color:var(--soft);margin:0 0 20px;font-size:17px;max-width:68ch}
+h1{font-size:30px;line-height:1.2;letter-spacing:-.015em;margin:0 0 8px;font-weight:650;overflow-wrap:anywhere}
+.subtitle{color:var(--soft);margin:0 0 20px;font-size:17px;max-width:68ch;overflow-wrap:anywhere}
 nav{font-size:14px;margin:0 0 28px;display:flex;flex-wrap:wrap;gap:4px 18px}
 a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 h2{font-size:20px;line-height:1.3;letter-spacing:-.01em;margin:44px 0 12px;font-weight:620}
-p{margin:0 0 16px;max-width:68ch}
+p{margin:0 0 16px;max-width:68ch;overflow-wrap:break-word}
 code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",monospace;font-size:.88em}
 code{background:var(--card);border:1px solid var(--rule);border-radius:4px;padding:1px 4px}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:0 0 24px}
@@ -29,18 +29,24 @@ code{background:var(--card);border:1px solid var(--rule);border-radius:4px;paddi
 .figures b{display:block;font-size:21px;overflow-wrap:break-word;line-height:1.2;font-weight:620;font-variant-numeric:tabular-nums}
 .figures span{display:block;color:var(--soft);font-size:13px;margin-top:2px}
 figure{margin:0 0 24px;background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:6px;position:relative;overflow-x:auto}
+figure:has(>.scroll){overflow:visible}
 figure svg{display:block;max-width:100%;height:auto}
 figure h3{font-size:15px;font-weight:600;margin:10px 10px 2px}figure>p{font-size:13px;color:var(--soft);margin:0 10px 8px}
-.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(340px,1fr));gap:4px 8px}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(340px,100%),1fr));gap:4px 8px}
 .maps{display:flex;flex-wrap:wrap;align-items:flex-end;gap:4px 8px}
 .narrow{display:none}
 .pad{visibility:hidden;user-select:none}
 figcaption{color:var(--soft);font-size:14px;padding:10px 10px 6px;max-width:72ch}
-table{border-collapse:collapse;width:100%;font-size:14.5px;font-variant-numeric:tabular-nums}
+.scroll{overflow-x:auto;background:linear-gradient(90deg,var(--card) 32px,transparent) left/64px 100% local no-repeat,
+linear-gradient(270deg,var(--card) 32px,transparent) right/64px 100% local no-repeat,
+linear-gradient(90deg,var(--rule),transparent) left/14px 100% no-repeat,
+linear-gradient(270deg,var(--rule),transparent) right/14px 100% no-repeat}
+table{border-collapse:separate;border-spacing:0;width:100%;font-size:14.5px;font-variant-numeric:tabular-nums}
 th,td{padding:7px 10px;text-align:left;white-space:nowrap}
 th{font-weight:600;color:var(--soft);font-size:13px;border-bottom:1px solid var(--rule);vertical-align:bottom;white-space:normal}
 tbody tr+tr td{border-top:1px solid var(--rule)}
 td.words:not(.right){white-space:normal}td.words+td.words:not(.right){overflow-wrap:break-word}
+td.long{overflow-wrap:anywhere;min-width:18ch}
 .right{text-align:right}.center{text-align:center}
 td.best{font-weight:650;background:var(--best)}
 details{margin:0 0 16px}summary{cursor:pointer;color:var(--accent)}
@@ -50,6 +56,8 @@ pre{background:var(--card);border:1px solid var(--rule);border-radius:8px;paddin
 .filter button{font:inherit;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:3px 11px;cursor:pointer}
 .filter button[aria-pressed=true]{border-color:var(--accent);background:var(--best);color:var(--accent)}
 footer{margin-top:48px;padding-top:16px;border-top:1px solid var(--rule);color:var(--soft);font-size:13.5px;white-space:pre-line;overflow-wrap:anywhere}
+@media screen and (min-width:960px){
+figure:has(>.scroll){width:fit-content;min-width:100%;max-width:min(1240px,100vw - 64px);margin-left:50%;transform:translateX(-50%)}}
 .tip{position:absolute;pointer-events:none;background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:6px 10px;
 font-size:12.5px;line-height:1.45;box-shadow:0 4px 14px rgba(0,0,0,.16);white-space:nowrap;font-variant-numeric:tabular-nums;z-index:1}
 .tip i{display:inline-block;width:10px;height:3px;margin-right:7px;vertical-align:middle;background:currentColor}
@@ -60,7 +68,9 @@ main{padding:24px 12px 40px}h1{font-size:25px}figure{padding:4px}
 table{font-size:13.5px}th,td{padding:6px 8px}
 th:first-child,td:first-child{position:sticky;left:0;background:var(--card)}
 }
-@media print{body{background:none}main{max-width:none;padding:0}figure{break-inside:avoid}nav{display:none}}
+@media print{body{background:none}main{max-width:none;padding:0}nav,.filter{display:none}
+figure,.figures div{break-inside:avoid}h2{break-after:avoid}a{color:inherit}
+.scroll{overflow:visible;background:none}table{font-size:11px}th,td{padding:3px 5px;white-space:normal}td.long{min-width:0}}
 )";
 
 // Shows the values of all lines of a chart at the pointer.
@@ -173,6 +183,8 @@ std::string longest_deviation(const Table& table, std::size_t column) {
   return longest;
 }
 
+constexpr std::size_t kLongWords = 48;  // bytes; a command or a path, which may break anywhere
+
 constexpr int kNarrowWidth = 352;  // a figure's on a telephone of 400 pixels
 
 template <typename Chart>
@@ -201,14 +213,18 @@ std::string to_html(const Table& table) {
     result += "<tr>";
     for (std::size_t column = 0; column < table.columns().size(); ++column) {
       const bool words = std::holds_alternative<std::string>(table.rows()[row][column]);
+      const std::string text = table.text(row, column);
       std::string unseen;
       if (!words && !deviations[column].empty() && table.deviation_text(row, column).empty()) {
         unseen = "<span class=\"pad\" aria-hidden=\"true\">" + deviations[column] + "</span>";
       }
       result += fmt::format("<td class=\"{}{}{}\">{}{}</td>",
                             alignment_class(table.columns()[column].alignment),
-                            table.is_best(row, column) ? " best" : "", words ? " words" : "",
-                            escape_xml(table.text(row, column)), unseen);
+                            table.is_best(row, column) ? " best" : "",
+                            !words                     ? ""
+                            : text.size() > kLongWords ? " words long"
+                                                       : " words",
+                            escape_xml(text), unseen);
     }
     result += "</tr>\n";
   }
@@ -236,7 +252,7 @@ void HtmlReport::key_figures(const std::vector<KeyFigure>& figures) {
 }
 
 void HtmlReport::table(const Table& table, std::string_view caption) {
-  body_ += "<figure>\n" + to_html(table);
+  body_ += "<figure>\n<div class=\"scroll\">" + to_html(table) + "</div>\n";
   if (!caption.empty()) body_ += "<figcaption>" + inline_markup(caption) + "</figcaption>\n";
   body_ += "</figure>\n";
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <thread>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "tensor/device.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
+#include "training/run_files.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -27,40 +27,10 @@ namespace {
 
 constexpr const char* kConfig = "config.yaml";
 
-// The names that a run writes at the top of its folder. All others are the user's and stay.
-constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl", "tensorboard",
-                                  "checkpoints", "summary.json", "report.html",   kConfig};
-
-// Includes the partial files of a killed process.
-bool is_ours(fs::path name) {
-  if (name.extension() == ".partial") name = name.stem();
-  return name == ".lock" || PreviousRun::is_aside(name) ||
-         std::find(kContents.begin(), kContents.end(), name) != kContents.end();
-}
-
 bool holds_foreign_files(const fs::path& path) {
   const fs::directory_iterator entries(path);
   return std::any_of(begin(entries), end(entries),
-                     [](const auto& entry) { return !is_ours(entry.path().filename()); });
-}
-
-// Runs before anything is written: the run's entries in the folder must be plain files and folders.
-void require_plain_run(const fs::path& path) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    const fs::path name = entry.path().filename();
-    if (is_ours(name) || is_tokenizer_entry(path, name)) {
-      (InnerPath::named(path) / name).require_plain_tree();
-    }
-  }
-}
-
-// The names that --overwrite replaces; the lock stays.
-PreviousRun::IsOurs replaced_by(const fs::path& folder) {
-  return [folder](const fs::path& name) {
-    if (name == ".lock" || PreviousRun::is_aside(name)) return false;
-    return is_ours(name) || is_tokenizer_entry(folder, name);
-  };
+                     [](const auto& entry) { return !is_run_file(entry.path().filename()); });
 }
 
 // A checkpoint's copy of a config.yaml that is missing or empty, for example after a loss of power.
@@ -140,7 +110,7 @@ void recover_run(const fs::path& path) {
   require_plain_run(path);
   const DirectoryLock lock(InnerPath::named(path));
   // Includes the new run's tokenizer, although its configuration may not have been written yet.
-  PreviousRun::recover(path, replaced_by(path));
+  PreviousRun::recover(path, replaced_in(path));
   const fs::path copy = lost_config(path);  // of what is there now
   if (copy.empty()) return;
   write_file_atomically(InnerPath::named(path) / kConfig, read_file(copy, kLargestDescription));
@@ -196,7 +166,7 @@ RunDirectory::RunDirectory(fs::path path, ExistingRun existing) : path_(std::mov
   refuse_run();  // another process, which held the lock until now, may have made one
   // Without a run there is nothing to bring back.
   if (existing == ExistingRun::overwrite && is_run(path_)) {
-    previous_.emplace(path_, replaced_by(path_));
+    previous_.emplace(path_, replaced_in(path_));
   }
   resumed_ = existing == ExistingRun::resume;
   remove_partial_checkpoints(checkpoints());

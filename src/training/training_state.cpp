@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "base/stored_fields.h"
 #include "report/json_lines.h"
+#include "training/stored_metrics.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -103,8 +104,6 @@ json described(const char* format, int version, const Value& value, Describe des
   return stored.object;
 }
 
-constexpr std::string_view kFigure = "validation_";  // before its name in metrics.jsonl
-
 std::vector<ValidationRecord> stored(const std::vector<ValidationRecord>& all) {
   if (all.size() <= 2 * kStoredValidations) return all;
   std::vector<std::size_t> ranked(all.size());
@@ -119,19 +118,6 @@ std::vector<ValidationRecord> stored(const std::vector<ValidationRecord>& all) {
   std::vector<ValidationRecord> records;
   for (const std::size_t i : kept) records.push_back(all[i]);
   return records;
-}
-
-// Ranked by the same figure as the run's other validations.
-ValidationRecord record_of(const nlohmann::json& line, const std::string& file,
-                           const Ranking& ranking) {
-  const JsonFields fields(line, file);
-  ValidationRecord record{
-      .step = fields.count("step"), .minutes = fields.amount("minutes"), .ranking = ranking};
-  for (const std::string& name : fields.names()) {
-    if (name.starts_with(kFigure))
-      record.figures[name.substr(kFigure.size())] = fields.number(name);
-  }
-  return record;
 }
 
 constexpr const char* kSummaryFormat = "roformer training summary";
@@ -216,13 +202,10 @@ void complete_validations(TrainingState& state, const fs::path& metrics) {
   const Ranking ranking = state.validations.back().ranking;
   std::vector<ValidationRecord> found;
   if (is_present(metrics)) {
-    for (const nlohmann::json& line : read_json_lines(metrics)) {
-      if (line.value("kind", nlohmann::json()) != "validation") continue;
-      ValidationRecord record = record_of(line, metrics.string(), ranking);
-      const bool again = !found.empty() && found.back().step == record.step;
-      if (record.step > last || again || known(record.step)) continue;
-      if (record.figures.contains(ranking.figure)) found.push_back(std::move(record));
-    }
+    found = validations_in(read_json_lines(metrics), ranking, metrics.string());
+    std::erase_if(found, [&](const ValidationRecord& record) {
+      return record.step > last || known(record.step);
+    });
   }
   const std::int64_t missing = state.left_out - std::ssize(found);
   if (missing > 0) {

@@ -166,6 +166,32 @@ class Overwriting:
         return f"left {left}" if left else ""
 
 
+class Removal:
+    """A run that is being removed is whole or gone."""
+
+    name, command = "runs remove", ["runs", "remove", "runs/whole", "--yes"]
+
+    def __init__(self, world):
+        self.old = last_checkpoint(world.pristine / "runs/whole") / "model.safetensors"
+
+    def check(self, world, here, fault):
+        run = here / "runs/whole"
+        listed = world.program(["runs", "list"], here)
+        if listed.code != 0:
+            return "cannot be listed: " + listed.errors
+        if (run / "config.yaml").exists():
+            kept = run / self.old.relative_to(world.pristine / "runs/whole")
+            if not kept.exists() or kept.read_bytes() != self.old.read_bytes():
+                return "half a run"
+        left = [path.name for path in run.iterdir()] if run.exists() else []
+        if left in ([], [".lock"]):
+            return ""
+        again = world.program(self.command, here)
+        if again.code != 0:
+            return "cannot be done again: " + again.errors
+        return "left the folder" if run.exists() else ""
+
+
 def subjects(world):
     # Also killed when some of its shards were finished, and while it goes on.
     for name, command, folder in (("data prepare", PREPARE, "data"),
@@ -178,6 +204,7 @@ def subjects(world):
     yield Training(world, "train", TRAIN, "new")
     yield Training(world, "train --resume", RESUME, "whole")
     yield Overwriting(world)
+    yield Removal(world)
 
 
 def fresh_for(subject, world):

@@ -21,12 +21,15 @@ training: {steps: 2}
 RUN_STUDY = ["study", "study.yaml"]
 OVERWRITE = ["train", "run.yaml", "--run", "whole", "--overwrite", "--training.steps", str(LONGER)]
 EVALUATE = ["evaluate", "runs/whole", "--data", "data"]
+REMOVE = ["runs", "remove", "runs/whole", "--yes"]
+REPORT = ["report", "runs/whole"]
+LIST = ["runs", "list"]
 IMPORT = ["import", "export", "--run", "stranger"]
 
 # What a run, a study or an output may hold, there or not.
 OF_RUN = [".lock", ".previous", ".previous.partial", ".outdated", "config.yaml", "config.yaml.partial",
           "run.json", "log.txt", "metrics.jsonl", "metrics.jsonl.partial", "summary.json",
-          "summary.json.partial", "tensorboard", "checkpoints", "tokenizer.json", "characters.json",
+          "summary.json.partial", "report.html", "tensorboard", "checkpoints", "tokenizer.json", "characters.json",
           "checkpoints/step-00000016.partial", "checkpoints/step-00000016.partial/state.json"]
 OF_STUDY = [".lock", "configs", "configs/rope.yaml", "configs/rope.yaml.partial", "logs",
             "logs/rope.txt", "claims", "claims/rope", "claims/rope/.lock", "table.md", "table.json",
@@ -119,7 +122,7 @@ def trials(world):
     for name in OF_RUN + [str(inside.relative_to(own))] + found:
         count = 4 if (own / name).exists() else 3
         for which in range(count):
-            for command in (RESUME, OVERWRITE, EVALUATE):
+            for command in (RESUME, OVERWRITE, EVALUATE, REMOVE, REPORT):
                 yield link_trial(world, "a run", "runs/whole/", name, which, command)
     for name in OF_STUDY:
         for which in range(3):
@@ -131,7 +134,7 @@ def trials(world):
 
     of_run = {f"runs/whole/{name}" for name in OF_RUN + found if (own / name).is_file()}
     for command, names in (
-            (EVALUATE, of_run), (RESUME, of_run),
+            (EVALUATE, of_run), (RESUME, of_run), (LIST, of_run), (REMOVE, of_run),
             (IMPORT, {f"export/{path.name}" for path in (world.pristine / "export").iterdir()}),
             (["data", "inspect", "data"],
              {f"data/{path.name}" for path in (world.pristine / "data").iterdir()}),

@@ -65,3 +65,20 @@ TEST_CASE("a table in HTML") {
   CHECK(
       has(html, "<td class=\"right\">5.50<span class=\"pad\" aria-hidden=\"true\"> ± 0.01</span>"));
 }
+
+TEST_CASE("a page works on a telephone, in the dark and on paper") {
+  HtmlReport report({.title = "r", .subtitle = "", .footer = ""});
+  Table table({{.title = "what", .alignment = Column::Alignment::left}});
+  table.add_row({std::string(60, 'x')});
+  table.add_row({"short"});
+  report.table(table, "A caption");
+  const std::string html = report.html();
+  CHECK(has(html, "name=\"viewport\" content=\"width=device-width"));
+  CHECK(has(html, "@media screen and (prefers-color-scheme:dark)"));
+  CHECK(has(html, "@media print"));
+  // The table alone scrolls; its caption stays.
+  CHECK(has(html, "<div class=\"scroll\"><table>"));
+  CHECK(has(html, "</div>\n<figcaption>A caption</figcaption>"));
+  CHECK(has(html, "<td class=\" words long\">xxx"));
+  CHECK(has(html, "<td class=\" words\">short"));
+}
