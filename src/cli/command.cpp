@@ -259,6 +259,7 @@ struct ListedCommand {
 // The commands in the order of the help.
 const std::vector<ListedCommand>& listed_commands() {
   static const std::vector<ListedCommand> list = {
+      {"quickstart", "Fetch a corpus, train with four schemes and compare them", kGroupTraining},
       {"train", "Train one configuration", kGroupTraining},
       {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
       {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
@@ -279,18 +280,21 @@ const std::vector<ListedCommand>& listed_commands() {
       {"config", "Show, check and compare configurations; list their keys", kGroupInspect},
       {"bench", "Measure the speed of this machine", kGroupInspect},
       {"doctor", "What this machine and this build can do", kGroupInspect},
+      {"gpu-check", "Prove that a GPU computes what the CPU does, and how fast", kGroupInspect},
   };
   return list;
 }
 
 constexpr const char* kTorchProgram = "roformer-torch";
 
-// An installed program finds LibTorch in a folder beside it or where the system looks for
-// libraries. If it is in neither place, the loader's message would not say what to do.
+// An installed program finds LibTorch in a folder beside it, installed by pip in the package torch,
+// or where the system looks for libraries. If it is in none of these places, the loader's message
+// would not say what to do.
 void require_libtorch(const fs::path& installed) {
   const fs::path libraries = installed / "libtorch";
   std::error_code error;
   if (!fs::exists(installed / kTorchProgram, error) || fs::exists(libraries, error)) return;
+  if (fs::exists(installed / ROFORMER_LIBTORCH_OF_WHEEL, error)) return;
   if (::dlopen("libtorch_cpu.so", RTLD_LAZY) != nullptr) return;
   throw_failure(libraries.string(), "is missing, in which LibTorch is looked for",
                 "make it a link to the folder lib of a LibTorch (of PyTorch's wheel: "
@@ -384,7 +388,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
   auto program = std::make_unique<CLI::App>(
       "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
       "roformer");
-  program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
+  program->set_version_flag("--version", fmt::format("roformer {}", kVersionAndCommit),
                             "print version and commit");
   // Accepts at most one command, because later arguments may be files with a command's name.
   program->require_subcommand(0, 1);
