@@ -259,7 +259,6 @@ struct ListedCommand {
 // The commands in the order of the help.
 const std::vector<ListedCommand>& listed_commands() {
   static const std::vector<ListedCommand> list = {
-      {"quickstart", "Fetch a corpus, train with four schemes and compare them", kGroupTraining},
       {"train", "Train one configuration", kGroupTraining},
       {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
       {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
@@ -271,6 +270,7 @@ const std::vector<ListedCommand>& listed_commands() {
       {"average", "Average the weights of checkpoints", kGroupTraining},
       {"import", "Make a run of a Hugging Face folder", kGroupTraining},
       {"export", "Write a run as a Hugging Face folder", kGroupTraining},
+      {"quickstart", "Fetch a corpus, train with four schemes and compare them", kGroupCompare},
       {"study", "Run a matrix of configurations and compare them in one table", kGroupCompare},
       {"data", "Prepare text for training, look into prepared data", kGroupData},
       {"tokenizer", "Train tokenizers; turn text into ids and back", kGroupData},

@@ -17,13 +17,16 @@ namespace {
 // Replaces this process by scripts/NAME, which finds the program in ROFORMER_PROGRAM.
 [[noreturn]] void run_script(const std::string& name, std::vector<std::string> arguments) {
   const std::string script = (shipped_folder() / "scripts" / name).string();
+  constexpr const char* kPlace =
+      "it is installed together with roformer, in share/roformer/scripts";
+  // A script of the working directory may be anybody's.
+  if (shipped_folder().empty()) throw_failure(script, "does not come with this program", kPlace);
   ::setenv("ROFORMER_PROGRAM", program_path().c_str(), /*overwrite=*/1);
   std::vector<char*> words{const_cast<char*>(script.c_str())};
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   ::execv(words.front(), words.data());
-  throw_failure(script, "cannot start: " + system_message(errno),
-                "it is installed together with roformer, in share/roformer/scripts");
+  throw_failure(script, "cannot start: " + system_message(errno), kPlace);
 }
 
 void add_script_command(CLI::App& program, const std::string& name) {
