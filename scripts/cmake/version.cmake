@@ -9,7 +9,7 @@ if(GIT_PROGRAM)
   cmake_path(GET SOURCE PARENT_PATH above)
   execute_process(COMMAND "${CMAKE_COMMAND}" -E env "GIT_CEILING_DIRECTORIES=${above}"
                           "${GIT_PROGRAM}" --no-optional-locks -C "${SOURCE}"
-                          describe --tags "--match=v[0-9]*" --always --dirty --abbrev=12
+                          describe --tags --long "--match=v[0-9]*" --always --dirty --abbrev=12
                   OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
                   RESULT_VARIABLE failed)
   if(NOT failed)
