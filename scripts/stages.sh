@@ -1,10 +1,20 @@
 # shellcheck shell=bash
 # Sourced by the scripts of this folder: a stage is one line with its result and its time.
+#   enter_project               into the folder of the sources; an installed script stays where the user is
 #   begin_stage NAME            on a terminal the name shows while the stage runs
 #   end_stage RESULT            "NAME  RESULT  12.3 s"
 #   fail MESSAGE [HINT]         one clear line on standard error, then exit 1
 #   usage_error MESSAGE         the same for a wrong command line: exit 2
 #   logged COMMAND...           output goes to .cache/setup.log; its end is shown if COMMAND fails
+
+script=scripts/${0##*/}
+sources=$(dirname "${BASH_SOURCE[0]}")/..
+if [ ! -e "$sources/CMakeLists.txt" ]; then script=$0; fi
+
+# `roformer NAME` runs scripts/NAME where the user is and says in ROFORMER_PROGRAM what started it.
+enter_project() {
+  if [ -z "${ROFORMER_PROGRAM:-}" ] && [ -e "$sources/CMakeLists.txt" ]; then cd "$sources" || return; fi
+}
 
 begin_stage() {
   stage_name=$1
@@ -18,13 +28,13 @@ end_stage() {
 }
 
 fail() {
-  printf '%s: %s\n' "scripts/${0##*/}" "$1" >&2
+  printf '%s: %s\n' "$script" "$1" >&2
   if [ -n "${2:-}" ]; then printf '  hint: %s\n' "$2" >&2; fi
   exit 1
 }
 
 usage_error() {
-  printf '%s: %s (see %s --help)\n' "scripts/${0##*/}" "$1" "scripts/${0##*/}" >&2
+  printf '%s: %s (see %s --help)\n' "$script" "$1" "$script" >&2
   exit 2
 }
 

@@ -10,6 +10,8 @@ int main(int argc, char** argv) {
   log::initialize();
   const auto program = make_program({{"config", add_config_command},
                                      {"data", add_data_command},
+                                     {"gpu-check", add_gpu_check_command},
+                                     {"quickstart", add_quickstart_command},
                                      {"score", add_score_command},
                                      {"tokenizer", add_tokenizer_command}},
                                     [argv] { continue_with_torch(argv); });

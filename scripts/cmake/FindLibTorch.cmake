@@ -1,14 +1,25 @@
 # Finds LibTorch inside a PyPI wheel or an unpacked libtorch folder and defines LibTorch::cpu. Torch's own CMake package demands a complete
 # CUDA toolkit even for a CPU build, hence this module.
 #
-# Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree. Where the headers of CUDA
+# Looks in LIBTORCH_ROOT (-D or environment), then in .venv of the source tree, then in the package torch of the Python that
+# builds a package of this project. Where the headers of CUDA
 # and NCCL are, too (packages of the wheel, or a toolkit), LIBTORCH_CUDA_FOUND is set and LibTorch::cuda
 # defined, for a library that is opened beside LibTorch's GPU half.
 set(LIBTORCH_ROOT "$ENV{LIBTORCH_ROOT}" CACHE PATH "Folder that holds include/ and lib/ of LibTorch")
 file(GLOB _libtorch_venv "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
+set(_libtorch_package "")
+if(NOT LIBTORCH_ROOT AND NOT _libtorch_venv AND NOT LIBTORCH_INCLUDE_DIR)
+  set(_libtorch_python python3)
+  if(PYTHON_EXECUTABLE)  # set by scikit-build-core
+    set(_libtorch_python "${PYTHON_EXECUTABLE}")
+  endif()
+  execute_process(COMMAND "${_libtorch_python}" -c
+    "import importlib.util; print(importlib.util.find_spec('torch').submodule_search_locations[0])"
+    OUTPUT_VARIABLE _libtorch_package OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
 find_path(LIBTORCH_INCLUDE_DIR ATen/ATen.h
           HINTS "${LIBTORCH_ROOT}/include" NO_DEFAULT_PATH
-          PATHS ${_libtorch_venv} PATH_SUFFIXES include)
+          PATHS ${_libtorch_venv} ${_libtorch_package} PATH_SUFFIXES include)
 get_filename_component(_libtorch_root "${LIBTORCH_INCLUDE_DIR}" DIRECTORY)
 set(LIBTORCH_LIBRARY_DIR "${_libtorch_root}/lib")
 foreach(name c10 torch_cpu)
@@ -27,6 +38,9 @@ file(GLOB LIBTORCH_OPENMP_LIBRARY "${LIBTORCH_LIBRARY_DIR}/libgomp*.so*" "${LIBT
 
 set(LibTorch_VERSION "")
 foreach(part MAJOR MINOR PATCH)
+  if(NOT LIBTORCH_INCLUDE_DIR)
+    break()
+  endif()
   file(STRINGS "${_libtorch_root}/include/torch/headeronly/version.h" _line
        REGEX "define TORCH_VERSION_${part} [0-9]+")
   string(REGEX REPLACE ".* ([0-9]+)$" "\\1" _number "${_line}")

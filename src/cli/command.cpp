@@ -270,6 +270,7 @@ const std::vector<ListedCommand>& listed_commands() {
       {"average", "Average the weights of checkpoints", kGroupTraining},
       {"import", "Make a run of a Hugging Face folder", kGroupTraining},
       {"export", "Write a run as a Hugging Face folder", kGroupTraining},
+      {"quickstart", "Fetch a corpus, train with four schemes and compare them", kGroupCompare},
       {"study", "Run a matrix of configurations and compare them in one table", kGroupCompare},
       {"runs", "List, show, compare, remove and rename runs", kGroupCompare},
       {"report", "Write the page of one or several runs", kGroupCompare},
@@ -281,18 +282,21 @@ const std::vector<ListedCommand>& listed_commands() {
       {"config", "Show, check and compare configurations; list their keys", kGroupInspect},
       {"bench", "Measure the speed of this machine", kGroupInspect},
       {"doctor", "What this machine and this build can do", kGroupInspect},
+      {"gpu-check", "Prove that a GPU computes what the CPU does, and how fast", kGroupInspect},
   };
   return list;
 }
 
 constexpr const char* kTorchProgram = "roformer-torch";
 
-// An installed program finds LibTorch in a folder beside it or where the system looks for
-// libraries. If it is in neither place, the loader's message would not say what to do.
+// An installed program finds LibTorch in a folder beside it, installed by pip in the package torch,
+// or where the system looks for libraries. If it is in none of these places, the loader's message
+// would not say what to do.
 void require_libtorch(const fs::path& installed) {
   const fs::path libraries = installed / "libtorch";
   std::error_code error;
   if (!fs::exists(installed / kTorchProgram, error) || fs::exists(libraries, error)) return;
+  if (fs::exists(installed / ROFORMER_LIBTORCH_OF_WHEEL, error)) return;
   if (::dlopen("libtorch_cpu.so", RTLD_LAZY) != nullptr) return;
   throw_failure(libraries.string(), "is missing, in which LibTorch is looked for",
                 "make it a link to the folder lib of a LibTorch (of PyTorch's wheel: "
@@ -386,7 +390,7 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
   auto program = std::make_unique<CLI::App>(
       "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
       "roformer");
-  program->set_version_flag("--version", fmt::format("roformer {} ({})", kVersion, kCommit),
+  program->set_version_flag("--version", fmt::format("roformer {}", kVersionAndCommit),
                             "print version and commit");
   // Accepts at most one command, because later arguments may be files with a command's name.
   program->require_subcommand(0, 1);

@@ -134,7 +134,7 @@ void print_text(const Diagnosis& found) {
     return fmt::format("{:.0f} GFLOP/s ({}^3)", figures.gflops_per_s, figures.size);
   };
   const Machine& machine = found.machine;
-  line("roformer", fmt::format("{} ({})", kVersion, kCommit));
+  line("roformer", kVersionAndCommit);
   line("processor", machine.processor);
   line("instruction sets", fmt::format("{}", fmt::join(machine.instruction_sets, " ")));
   line("cores", fmt::format("{}, usable {:g}", machine.cores, machine.usable_cores));

@@ -9,10 +9,11 @@
 
 #include "analysis/golden_case.h"
 #include "analysis/position_plots.h"
-#include "base/terminal.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "base/shipped.h"
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "config/load.h"
 #include "config/position_facts.h"
@@ -154,7 +155,7 @@ void verify_schemes(const PositionsOptions& options) {
   const ComputePlan plan = plan_compute(wanted, Precision::fp32, 0);
   const std::vector<GoldenResult> results = [&] {
     const ElapsedLine elapsed("verifying");
-    return run_golden_folder(options.folder, plan.device);
+    return run_golden_folder(located(options.folder), plan.device);
   }();
   std::vector<Line> lines;
   std::vector<std::string> misses;

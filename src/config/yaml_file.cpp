@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/shipped.h"
 #include "config/assignment.h"
 #include "config/schema.h"
 #include "config/suggest.h"
@@ -63,10 +64,13 @@ const std::vector<std::string>& known_names() {
 
 YAML::Node parse_yaml(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    const bool exists = std::filesystem::exists(path, error);
-    throw_usage(path.string(), exists ? "is not a configuration file" : "no such file",
-                "a YAML file, for instance one of configs/");
+  if (const std::filesystem::path file = located(path);
+      !std::filesystem::is_regular_file(file, error)) {
+    const bool exists = std::filesystem::exists(file, error);
+    const std::string searched = exists ? "" : searched_folders(path);
+    throw_usage(
+        path.string(), exists ? "is not a configuration file" : "no such file",
+        (searched.empty() ? "" : searched + "; ") + "a YAML file, for instance one of configs/");
   }
   return parse_document_of(path, "one `key: value` a line, sections indented with spaces");
 }
@@ -160,7 +164,7 @@ class Reader {
     const YAML::Node root = parse_yaml(path);
     if (root.IsNull()) {
       // A file with only comments means the defaults; a file of 0 bytes was cut short.
-      if (std::error_code error; std::filesystem::file_size(path, error) == 0) {
+      if (std::error_code error; std::filesystem::file_size(located(path), error) == 0) {
         problems_.add(path.string(), "", "the file is empty",
                       "`roformer config keys` lists what it may say");
       }
@@ -212,12 +216,19 @@ class Reader {
       problem("got " + describe(entry.value) + ", wanted the path of a file", "");
       return;
     }
-    const std::filesystem::path base =
-        (path.parent_path() / entry.value.Scalar()).lexically_normal();
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(base, error)) {
+    std::filesystem::path base = (path.parent_path() / entry.value.Scalar()).lexically_normal();
+    const auto is_file = [](const std::filesystem::path& name) {
+      std::error_code error;
+      return std::filesystem::is_regular_file(located(name), error);
+    };
+    // A file in any folder may extend "configs/pretraining/small.yaml", which comes with the
+    // program.
+    if (!is_file(base) && is_file(entry.value.Scalar())) base = entry.value.Scalar();
+    if (!is_file(base)) {
+      const std::string searched = searched_folders(entry.value.Scalar());
       problem(base.string() + ": no such file",
-              "the path is relative to the file that says extends");
+              "the path is relative to the file that says extends" +
+                  (searched.empty() ? "" : ", or " + searched));
     } else if (std::find(visited_.begin(), visited_.end(), one_name(base)) != visited_.end()) {
       problem(base.string() + " extends this file again, a circle", "");
     } else {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/shipped.h"
 #include "config/value.h"
 
 namespace roformer {
@@ -79,7 +80,7 @@ YAML::Node parse_document(const std::string& text) {
 }
 
 YAML::Node parse_document_of(const std::filesystem::path& file, const std::string& hint) {
-  const std::string text = read_file(file, kLargestDescription);
+  const std::string text = read_file(located(file), kLargestDescription);
   try {
     return parse_document(text);
   } catch (const YAML::Exception& problem) {

@@ -15,7 +15,8 @@ namespace roformer {
 // needs no limit.
 YAML::Node parse_document(const std::string& text);
 
-// Does the same for a file. Throws Error (usage, with file:line and the hint) for invalid YAML.
+// Does the same for a file, which may be one that comes with the program (base/shipped.h). Throws
+// Error (usage, with file:line and the hint) for invalid YAML.
 YAML::Node parse_document_of(const std::filesystem::path& file, const std::string& hint = "");
 
 // For messages about the key `<<`, which is not merged.

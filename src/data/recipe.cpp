@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/shipped.h"
 #include "config/yaml_text.h"
 #include "data/corpus_stream.h"
 
@@ -38,6 +39,12 @@ void check_shares(const YamlFields& fields, const Recipe& recipe) {
   if (recipe.corpus.reader != CorpusReader::verbatim) {
     complain({"split_bytes"}, "needs `reader: verbatim`, which keeps every byte");
   }
+}
+
+// The command with the place of its script, which an installed program has in another folder.
+std::string runnable(const std::string& command) {
+  const std::string script = command.substr(0, command.find(' '));
+  return located_in(shipped_folder(), script).string() + command.substr(script.size());
 }
 
 }  // namespace
@@ -115,7 +122,7 @@ void require_raw_files(const fs::path& recipe, const std::string& fetch,
     std::error_code error;
     if (fs::exists(file, error)) continue;
     throw_failure(recipe.string(), fmt::format("its raw files are not there: {}", file.string()),
-                  fetch.empty() ? "" : "fetch them: " + fetch);
+                  fetch.empty() ? "" : "fetch them: " + runnable(fetch));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
+#include "base/shipped.h"
 #include "config/schema.h"
 #include "experiments/protocol_record.h"
 #include "experiments/stored_chart.h"
@@ -205,7 +206,8 @@ void require_record_output(const std::filesystem::path& record) {
   }
 }
 
-json read_record(const fs::path& file) {
+json read_record(const fs::path& given) {
+  const fs::path file = located(given);
   const json whole = read_json(file);
   if (!whole.is_object() || whole.value("format", json()) != kFormat) {
     throw_failure(file.string(), "is no record of a study",

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/shipped.h"
 #include "config/suggest.h"
 #include "config/value.h"
 #include "config/yaml_text.h"
@@ -166,14 +167,15 @@ namespace {
 const std::vector<std::string> kFormulaKeys{"bias", "score", "parameters", "source", "name"};
 
 YAML::Node library_of(const std::filesystem::path& file) {
+  const std::filesystem::path place = located(file);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
+  if (!std::filesystem::is_regular_file(place, error)) {
     throw InvalidValue("FILE#NAME, but there is no file " + file.string(),
                        "the path is relative to the file that says it");
   }
   YAML::Node root;
   try {
-    root = parse_document(read_file(file, kLargestDescription));
+    root = parse_document(read_file(place, kLargestDescription));
   } catch (const YAML::Exception& problem) {
     throw InvalidValue("FILE#NAME, but " + file.string() + ":" +
                        std::to_string(problem.mark.line + 1) +

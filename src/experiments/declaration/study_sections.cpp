@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/shipped.h"
 #include "config/position_facts.h"
 #include "config/suggest.h"
 #include "config/yaml_fields.h"
@@ -192,7 +193,7 @@ TuningSection read_tuning(const YamlFile::Section& section, Problems& problems) 
     take_word(fields, "record", record);
     std::error_code error;
     if (record.empty()) return;
-    result.record = fields.file("record");
+    result.record = located(fields.file("record"));
     if (!std::filesystem::is_regular_file(result.record, error)) {
       fields.complain("record", result.record.string() + " is not there",
                       "leave it out, and the trials are made here");

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/shipped.h"
 #include "config/yaml_file.h"
 #include "experiments/declaration/study_axis.h"
 #include "experiments/declaration/study_checks.h"
@@ -147,7 +148,7 @@ StudySettings load_study(const std::filesystem::path& file, const std::vector<Ov
   report_refusals(study.runs, problems);
   problems.throw_if_any();
   say_notices(study);
-  study.text = read_file(file, kLargestDescription);
+  study.text = read_file(located(file), kLargestDescription);
   place_runs(study);
   study.axes = axes_of(parts.axes);
   if (parts.tuning) study.tuning = tuning_of(*parts.tuning, std::move(trials), study);
