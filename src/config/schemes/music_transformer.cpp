@@ -30,6 +30,7 @@ void fit_music_transformer(PositionSettings& position, const SchemeUse& use) {
 SchemeDefinition define_music_transformer() {
   return {.facts = {.name = "music_transformer",
                     .family = "relative",
+                    .also_called = "music relative_global",
                     .formula = "S_ij += q_i.E[j - i] / sqrt(D), a table for each head",
                     .cost = "1 product with L rows, score matrix in memory",
                     .longer = "refused beyond the table",
