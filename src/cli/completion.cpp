@@ -160,7 +160,7 @@ std::string joined(const Words& words, const std::string& between) {
 std::string table_function(const std::string& name, const Table& table, Shell shell) {
   const bool fish = shell == Shell::fish;
   std::string text =
-      fish ? "function " + name + "\n  switch \"$argv[1]\"\n" : name + "() {\n  case \"$1\" in\n";
+      fish ? "function " + name + "\n  switch \"$argv[1]\"\n" : name + "() {\n  case \"${1-}\" in\n";
   for (const Row& row : table) {
     Words patterns;
     for (const std::string& pattern : row.patterns) {

@@ -97,7 +97,7 @@ _roformer() {
     @name) compadd -- runs/*(N-/:t) ;;
     @file) _files ;;
     @run)
-      compadd -f -- runs/*(N-/)
+      [[ "$PREFIX" == */* ]] || compadd -f -- runs/*(N-/)
       _files
       ;;
     *)

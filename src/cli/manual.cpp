@@ -89,10 +89,10 @@ std::string synopsis(const CLI::App& command, const std::string& name) {
   return text + "\n";
 }
 
-// The footer's columns stay as they are.
+// The footer's columns stay as they are, between .nf and .fi.
 std::string footer_text(const CLI::App& command) {
   const std::string footer = footer_of(command);
-  return footer.empty() ? "" : ".PP\n.nf\n" + roff(footer) + ".fi\n";
+  return footer.empty() ? "" : ".nf\n" + roff(footer) + ".fi\n";
 }
 
 std::string head_of(const std::string& page, const std::string& summary) {
@@ -108,7 +108,10 @@ std::string page_of(const CLI::App& command, const std::string& name) {
   const std::vector<const CLI::App*> inner = commands_of(command);
   std::string text = head_of("roformer-" + command.get_name(), command.get_description());
   if (inner.empty()) text += synopsis(command, name);
-  for (const CLI::App* one : inner) text += synopsis(*one, name + " " + one->get_name()) + ".br\n";
+  for (const CLI::App* one : inner) {
+    if (one != inner.front()) text += ".br\n";
+    text += synopsis(*one, name + " " + one->get_name());
+  }
   if (const std::string footer = footer_text(command); !footer.empty()) {
     text += ".SH DESCRIPTION\n" + footer;
   }
