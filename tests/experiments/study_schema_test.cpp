@@ -25,13 +25,29 @@ const SchemaJson& resolved_schema(const SchemaJson& schema) {
   return whole_schema()["definitions"][schema["$ref"].get<std::string>().substr(14)];
 }
 
-// Whether the schema allows the names of all maps in the value. Values are not looked at.
+bool is_of_type(const YAML::Node& value, const std::string& type) {
+  if (type == "object") return value.IsMap();
+  if (type == "array") return value.IsSequence();
+  if (type == "null") return value.IsNull();
+  return value.IsScalar();
+}
+
+bool is_of_types(const YAML::Node& value, const SchemaJson& types) {
+  if (types.is_string()) return is_of_type(value, types);
+  return std::ranges::any_of(types,
+                             [&](const SchemaJson& type) { return is_of_type(value, type); });
+}
+
+// Whether the schema allows the names of all maps in the value. Of other values it
+// looks only at their kind.
 bool allows_names(const SchemaJson& given, const YAML::Node& value) {
   const SchemaJson& schema = resolved_schema(given);
   if (schema.contains("anyOf")) {
     return std::ranges::any_of(schema["anyOf"],
                                [&](const SchemaJson& form) { return allows_names(form, value); });
   }
+  if (schema.contains("type") && !is_of_types(value, schema["type"])) return false;
+  if (schema.contains("enum") && !value.IsScalar()) return false;
   if (value.IsSequence() && schema.contains("items")) {
     return std::all_of(value.begin(), value.end(),
                        [&](const YAML::Node& item) { return allows_names(schema["items"], item); });
