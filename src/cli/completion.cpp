@@ -16,24 +16,24 @@
 namespace roformer {
 namespace {
 
-using Words = std::vector<std::string>;
+using WordLines = std::vector<std::string>;
 
 // What the scripts do themselves, in place of words.
-constexpr const char* kFile = "@file";  // files and folders
-constexpr const char* kRun = "@run";    // folders of runs, then files
-constexpr const char* kName = "@name";  // names of runs, below the folder runs/
-constexpr const char* kNone = "@none";  // a value that nobody can guess
-constexpr const char* kKeys = "@keys";  // among flags: all keys of the configuration
+constexpr const char* kFile = "@file";     // files and folders
+constexpr const char* kRun = "@run";       // folders of runs, then files
+constexpr const char* kName = "@name";     // names of runs, below the folder runs/
+constexpr const char* kNone = "@none";     // a value that nobody can guess
+constexpr const char* kAllKeys = "@keys";  // among flags: all keys of the configuration
 
 // One function of a script: prints the words of the first row whose pattern is its argument.
-struct Row {
-  Words patterns;  // literal, or after "*" the end of the argument
-  Words words;
+struct CaseRow {
+  WordLines patterns;  // literal, or after "*" the end of the argument
+  WordLines words;
 };
-using Table = std::vector<Row>;
+using CaseTable = std::vector<CaseRow>;
 
 // "raw", "ema" of "TEXT:{raw,ema}"; "true", "false" of "true|false".
-Words choices_of(const std::string& type) {
+WordLines choices_of(const std::string& type) {
   std::size_t begin = type.find('{');
   std::size_t end = type.find('}');
   char between = ',';
@@ -43,7 +43,7 @@ Words choices_of(const std::string& type) {
     end = type.size();
     between = '|';
   }
-  Words words(1);
+  WordLines words(1);
   for (const char c : type.substr(begin + 1, end - begin - 1)) {
     if (c == between) {
       words.emplace_back();
@@ -55,9 +55,9 @@ Words choices_of(const std::string& type) {
 }
 
 // The values of a command's own flag or argument.
-Words values_of(const CLI::Option& option, const std::string& name) {
+WordLines values_of(const CLI::Option& option, const std::string& name) {
   const std::string type = option.get_type_name();
-  if (Words words = choices_of(type); !words.empty()) return words;
+  if (WordLines words = choices_of(type); !words.empty()) return words;
   if (name == "--position" || name == "name" || name == "names") return position_names();
   if (name == "--checkpoint") return {"best", "last"};
   if (name == "run" || name == "runs" || name == "model" || name == "--against") return {kRun};
@@ -69,7 +69,7 @@ Words values_of(const CLI::Option& option, const std::string& name) {
   return {texts.contains(type) ? kNone : kFile};
 }
 
-Words values_of(const Key& key) {
+WordLines values_of(const Key& key) {
   switch (key.type) {
     case KeyType::word:
       return key.words;
@@ -83,20 +83,20 @@ Words values_of(const Key& key) {
 }
 
 // What the scripts know about the program.
-struct Tables {
-  Table commands;  // "PATH": its subcommands
-  Table flags;     // "PATH": its flags
-  Table values;    // "PATH" or "PATH FLAG": its arguments or values
-  Words keys;      // flags of all keys
+struct CompletionTables {
+  CaseTable commands;  // "PATH": its subcommands
+  CaseTable flags;     // "PATH": its flags
+  CaseTable values;    // "PATH" or "PATH FLAG": its arguments or values
+  WordLines keys;      // flags of all keys
 };
 
-void add_row(Table& table, const std::string& pattern, Words words) {
+void add_row(CaseTable& table, const std::string& pattern, WordLines words) {
   if (!words.empty()) table.push_back({.patterns = {pattern}, .words = std::move(words)});
 }
 
-void add_command_rows(CLI::App& command, const std::string& path, Tables& tables) {
+void add_command_rows(CLI::App& command, const std::string& path, CompletionTables& tables) {
   show_settings_flags(command);
-  Words names, flags, arguments;
+  WordLines names, flags, arguments;
   bool all_keys = command.get_option_no_throw("--training.steps") != nullptr;
   for (CLI::App* inner : command.get_subcommands([](CLI::App*) { return true; })) {
     if (inner->get_name().empty() || inner->get_group().empty()) continue;
@@ -114,21 +114,21 @@ void add_command_rows(CLI::App& command, const std::string& path, Tables& tables
       add_row(tables.values, path + " --" + name, values_of(*option, "--" + name));
     }
   }
-  if (all_keys) flags.emplace_back(kKeys);
+  if (all_keys) flags.emplace_back(kAllKeys);
   add_row(tables.commands, path, names);
   add_row(tables.flags, path, flags);
   add_row(tables.values, path, arguments);
 }
 
 // The values of keys, which are the same for all commands. Keys with equal values share a row.
-void add_key_rows(Tables& tables) {
-  std::map<Words, Words> patterns;
-  std::map<std::string, Words> short_values;
+void add_key_rows(CompletionTables& tables) {
+  std::map<WordLines, WordLines> patterns;
+  std::map<std::string, WordLines> short_values;
   for (const Key& key : schema()) {
     patterns[values_of(key)].push_back("* --" + key.name);
     if (key.scheme().empty()) continue;
     // position.OPTION: the words of all schemes that have this option
-    Words& words = short_values["position" + key.name.substr(key.name.rfind('.'))];
+    WordLines& words = short_values["position" + key.name.substr(key.name.rfind('.'))];
     for (const std::string& word : values_of(key)) {
       if (std::ranges::find(words, word) == words.end()) words.push_back(word);
     }
@@ -142,34 +142,34 @@ void add_key_rows(Tables& tables) {
   for (const std::string& key : assignable_keys()) tables.keys.push_back("--" + key);
 }
 
-std::string quoted(const std::string& word) {
+std::string in_quotes(const std::string& word) {
   return "'" + word + "'";  // no word here has a quote
 }
 
 std::string pattern_text(const std::string& pattern) {
-  return pattern.starts_with('*') ? "*" + quoted(pattern.substr(1)) : quoted(pattern);
+  return pattern.starts_with('*') ? "*" + in_quotes(pattern.substr(1)) : in_quotes(pattern);
 }
 
-std::string joined(const Words& words, const std::string& between) {
+std::string joined_words(const WordLines& words, const std::string& between) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
 }
 
 // A function that prints the words for its argument, one a line.
-std::string table_function(const std::string& name, const Table& table, Shell shell) {
+std::string table_function(const std::string& name, const CaseTable& table, Shell shell) {
   const bool fish = shell == Shell::fish;
-  std::string text =
-      fish ? "function " + name + "\n  switch \"$argv[1]\"\n" : name + "() {\n  case \"${1-}\" in\n";
-  for (const Row& row : table) {
-    Words patterns;
+  std::string text = fish ? "function " + name + "\n  switch \"$argv[1]\"\n"
+                          : name + "() {\n  case \"${1-}\" in\n";
+  for (const CaseRow& row : table) {
+    WordLines patterns;
     for (const std::string& pattern : row.patterns) {
       // fish reads a star in quotes as a pattern, and outside as names of files
-      patterns.push_back(fish ? quoted(pattern) : pattern_text(pattern));
+      patterns.push_back(fish ? in_quotes(pattern) : pattern_text(pattern));
     }
-    text += fish ? "    case " + joined(patterns, " ") + "\n      "
-                 : "    " + joined(patterns, "|") + ") ";
-    text += "printf '%s\\n' " + joined(row.words, " ") + (fish ? "\n" : " ;;\n");
+    text += fish ? "    case " + joined_words(patterns, " ") + "\n      "
+                 : "    " + joined_words(patterns, "|") + ") ";
+    text += "printf '%s\\n' " + joined_words(row.words, " ") + (fish ? "\n" : " ;;\n");
   }
   return text + (fish ? "  end\nend\n" : "  esac\n}\n");
 }
@@ -177,7 +177,7 @@ std::string table_function(const std::string& name, const Table& table, Shell sh
 }  // namespace
 
 std::string completion_script(CLI::App& program, Shell shell) {
-  Tables tables;
+  CompletionTables tables;
   add_command_rows(program, "", tables);
   add_key_rows(tables);
   const std::string head = shell == Shell::zsh ? "#compdef roformer\n" : "";
