@@ -18,5 +18,9 @@ int main(int argc, char** argv) {
   // `config check` tells what a run will export as, which only roformer-torch knows.
   program->get_subcommand("config")->get_subcommand("check")->callback(
       [argv] { continue_with_torch(argv); });
+  // The script has the flags of all commands, which only roformer-torch knows; a build writes it.
+  program->get_subcommand("completion")->callback([argc, argv] {
+    if (!print_installed_completion(argc, argv)) continue_with_torch(argv);
+  });
   return run_program(*program, argc, argv);
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -43,10 +44,6 @@ constexpr const char* kCommonKeys =
     "  --model.layers N              --model.width N    --model.heads N\n"
     "  --data.directory FOLDER       --data.length TOKENS\n"
     "All of them: roformer config keys [PREFIX]\n";
-
-// The group of the flags for keys. They are too many for a help text; `roformer config keys` lists
-// them.
-constexpr const char* kSettingsGroup = "settings";
 
 constexpr std::size_t kHelpColumns = 80;
 constexpr std::size_t kNameColumns = 32;
@@ -124,6 +121,7 @@ class Formatter : public CLI::Formatter {
   }
   std::string make_group(std::string group, bool positional,
                          std::vector<const CLI::Option*> options) const override {
+    // They are too many for a help text; `roformer config keys` lists them.
     if (group == kSettingsGroup) return "";
     return CLI::Formatter::make_group(std::move(group), positional, std::move(options));
   }
@@ -280,6 +278,8 @@ const std::vector<ListedCommand>& listed_commands() {
       {"explain", "What the attention of trained models uses: contents, positions, distances",
        kGroupInspect},
       {"config", "Show, check and compare configurations; list their keys", kGroupInspect},
+      {"completion", "Print the script with which a shell completes commands and keys",
+       kGroupInspect},
       {"bench", "Measure the speed of this machine", kGroupInspect},
       {"doctor", "What this machine and this build can do", kGroupInspect},
       {"gpu-check", "Prove that a GPU computes what the CPU does, and how fast", kGroupInspect},
@@ -408,6 +408,35 @@ std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& 
   }
   ROFORMER_ASSERT(added == here.size());  // the list has every command of `here`
   return program;
+}
+
+void show_settings_flags(CLI::App& command) {
+  // CLI11 calls the callback that adds the flags itself when it begins to parse.
+  struct Opened : CLI::App {
+    using CLI::App::_trigger_pre_parse;
+  };
+  (command.*&Opened::_trigger_pre_parse)(0);
+}
+
+std::string footer_of(const CLI::App& command) {
+  return with_short_lines(command.get_footer());
+}
+
+bool print_installed_completion(int argc, char** argv) {
+  const std::map<std::string, std::string> scripts = {
+      {"bash", "bash-completion/completions/roformer"},
+      {"zsh", "zsh/site-functions/_roformer"},
+      {"fish", "fish/vendor_completions.d/roformer.fish"}};
+  const auto script = argc == 3 ? scripts.find(argv[2]) : scripts.end();
+  if (script == scripts.end()) return false;
+  const fs::path folder = program_path().parent_path();
+  for (const fs::path& share : {folder / "share", folder.parent_path() / "share"}) {
+    std::ifstream file(share / script->second);
+    if (!file) continue;
+    std::cout << file.rdbuf();
+    return true;
+  }
+  return false;
 }
 
 void continue_with_torch(char** arguments) {

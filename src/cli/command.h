@@ -67,6 +67,7 @@ inline constexpr std::int64_t kMostThreads = 4096;  // the configuration's limit
 
 void add_average_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
+void add_completion_command(CLI::App& program);
 void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
@@ -109,6 +110,15 @@ std::unique_ptr<CLI::App> make_whole_program();
 // Replaces this process by `roformer-torch`, which is beside this executable or, after
 // installation, in its libexec folder. Throws Error (failure) if it is missing.
 [[noreturn]] void continue_with_torch(char** arguments);
+
+// Prints the script for a shell that the build or the installation wrote into share/; returns false
+// if it is not there or the arguments say something else than `completion SHELL`.
+bool print_installed_completion(int argc, char** argv);
+// Adds the flags for keys of the configuration (accept_settings) to a command that is not parsed.
+void show_settings_flags(CLI::App& command);
+inline constexpr const char* kSettingsGroup = "settings";  // their group
+// The text below the flags of a command's help, in lines of 80 columns.
+std::string footer_of(const CLI::App& command);
 
 // Parses the command line and runs the callback. Returns the exit code: 0, 1 (failure), 2 (usage),
 // 70 (a bug of this program). Messages go to standard error, help to standard output.

@@ -1,6 +1,7 @@
 // `roformer config`: shows, checks and compares configurations, and lists the keys.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -12,11 +13,12 @@
 #include "base/printable.h"
 #include "cli/command.h"
 #include "config/dump.h"
+#include "config/key_reference.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/suggest.h"
-#include "config/words.h"
 #include "data/data_location.h"
+#include "experiments/declaration/study_schema.h"
 #include "experiments/declaration/study_settings.h"
 
 namespace roformer {
@@ -27,6 +29,8 @@ struct ConfigOptions {
   std::string other;
   std::vector<std::string> files;
   std::string prefix;
+  std::string word;
+  std::string format = "text";
   bool compact = false;
   bool json = false;
   std::vector<Override> overrides;
@@ -137,26 +141,17 @@ void diff_configs(const ConfigOptions& options) {
 }
 
 void list_keys(const ConfigOptions& options) {
-  bool any = false;
-  for (const Key& key : schema()) {
-    if (!key.name.starts_with(options.prefix)) continue;
-    any = true;
-    std::string facts = key.type_text();
-    if (!key.unit.empty()) facts += ", in " + key.unit;
-    const std::string standard = key.default_text();
-    std::cout << fmt::format("{}\n    {}; default: {}\n    {}\n", key.name, facts,
-                             standard.empty() ? "(empty)" : standard, key.help);
-    if (!key.tasks.empty()) {
-      std::string tasks;
-      for (const TaskKind task : key.tasks) tasks += (tasks.empty() ? "" : ", ") + to_word(task);
-      std::cout << "    only for task " << tasks << '\n';
-    }
-  }
-  if (!any) {
+  std::vector<const Key*> keys = keys_about(options.word);
+  std::erase_if(keys, [&](const Key* key) { return !key->name.starts_with(options.prefix); });
+  if (keys.empty()) {
     std::vector<std::string> names;
     for (const Key& key : schema()) names.push_back(key.name);
-    throw_usage(options.prefix, "no key begins so", suggestion(options.prefix, names));
+    const bool search = !options.word.empty();
+    throw_usage(search ? options.word : options.prefix,
+                search ? "no key has this word in its name or help" : "no key begins so",
+                suggestion(search ? options.word : options.prefix, names));
   }
+  std::cout << (options.format == "markdown" ? markdown_of_keys(keys) : text_of_keys(keys));
 }
 
 }  // namespace
@@ -203,7 +198,25 @@ void add_config_command(CLI::App& program, const ExportLine& export_line) {
                             .summary = "List the keys with type, unit, default and help",
                             .details = ""});
   keys->add_option("prefix", options->prefix, "only keys that begin so, for instance training");
+  keys->add_option(
+          "--search", options->word,
+          "only keys with this word in their name, values or help; names of other programs "
+          "(hidden_size, gradient_checkpointing) are known")
+      ->type_name("WORD");
+  keys->add_option("--format", options->format)
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "markdown"}));
   keys->callback([options] { list_keys(*options); });
+
+  CLI::App* editor = add_command(
+      *config,
+      {.name = "schema",
+       .summary = "Print the JSON Schema of configuration files, for editors",
+       .details = "An editor that knows it completes keys, shows their help and underlines "
+                  "mistakes. Save it, and begin a file with the line\n"
+                  "  # yaml-language-server: $schema=FILE\n"
+                  "(the YAML extension of VS Code, and other editors with that server)."});
+  editor->callback([] { std::cout << json_schema().dump() << '\n'; });
 }
 
 }  // namespace roformer

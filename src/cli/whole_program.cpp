@@ -15,6 +15,7 @@ void add_config_command_with_exports(CLI::App& program) {
 std::unique_ptr<CLI::App> make_whole_program() {
   return make_program({{"average", add_average_command},
                        {"bench", add_bench_command},
+                       {"completion", add_completion_command},
                        {"config", add_config_command_with_exports},
                        {"data", add_data_command},
                        {"doctor", add_doctor_command},

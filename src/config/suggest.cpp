@@ -3,65 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
-#include "config/position_facts.h"
+#include "config/synonyms.h"
 
 namespace roformer {
 namespace {
-
-// Names that other programs and papers use for keys (for the last part) and values. The names of
-// schemes are in their facts.
-struct Synonym {
-  std::string_view word;
-  std::string_view meant;
-};
-constexpr Synonym kSynonyms[] = {
-    {"gpu", "cuda"},
-    {"bfloat16", "bf16"},
-    {"float32", "fp32"},
-    {"lr", "learning_rate"},
-    {"max_lr", "learning_rate"},
-    {"batch_size", "batch"},
-    {"train_batch_size", "batch"},
-    {"per_device_train_batch_size", "batch"},
-    {"max_tokens", "batch_tokens"},
-    {"gradient_accumulation_steps", "accumulation"},
-    {"grad_accumulation", "accumulation"},
-    {"epochs", "steps"},
-    {"max_steps", "steps"},
-    {"num_train_epochs", "steps"},
-    {"warmup_steps", "warmup"},
-    {"adam_beta1", "beta1"},
-    {"adam_beta2", "beta2"},
-    {"adam_epsilon", "epsilon"},
-    {"hidden_size", "width"},
-    {"d_model", "width"},
-    {"dim", "width"},
-    {"num_layers", "layers"},
-    {"n_layers", "layers"},
-    {"num_hidden_layers", "layers"},
-    {"num_heads", "heads"},
-    {"n_heads", "heads"},
-    {"num_attention_heads", "heads"},
-    {"intermediate_size", "feed_forward"},
-    {"d_ff", "feed_forward"},
-    {"max_length", "length"},
-    {"seq_len", "length"},
-    {"seq_length", "length"},
-    {"max_seq_length", "length"},
-    {"block_size", "length"},
-    {"vocab_size", "vocabulary"},
-    {"data", "directory"},
-    {"data_dir", "directory"},
-    {"output_dir", "runs"},
-    {"run_name", "run"},
-    {"workers", "loader_threads"},
-    {"num_workers", "loader_threads"},
-    {"theta", "base"},
-    {"rope_theta", "base"},
-    {"clm", "causal_lm"},
-    {"gpt", "causal_lm"},
-    {"bert", "mlm"},
-};
 
 // Lower case, underscores, without the hyphens of a flag.
 std::string normal_form(std::string_view word) {
@@ -85,19 +30,6 @@ std::string_view section(std::string_view name) {
 std::size_t shared_beginning(std::string_view left, std::string_view right) {
   const auto end = std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first;
   return static_cast<std::size_t>(end - left.begin());
-}
-
-// This program's word for a synonym; "" for other words.
-std::string_view meaning_of(std::string_view word) {
-  for (const Synonym& synonym : kSynonyms) {
-    if (synonym.word == word) return synonym.meant;
-  }
-  const std::string apart = " " + std::string(word) + " ";
-  for (const PositionFacts& facts : position_facts()) {
-    const std::string names = " " + std::string(facts.also_called) + " ";
-    if (names.find(apart) != std::string::npos) return facts.name;
-  }
-  return "";
 }
 
 // A known word in its original form and in the form used for comparison.
@@ -147,15 +79,24 @@ int edit_distance(std::string_view left, std::string_view right) {
   return cells.back();
 }
 
-std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
+namespace {
+
+// The nearest word, and for a synonym the value that it means.
+struct Nearest {
+  std::string word;
+  std::string_view value = {};
+};
+
+Nearest nearest(std::string_view word, const std::vector<std::string>& known) {
   const std::string form = normal_form(word);
   // A text longer than any key is no typing error, and its table of distances would be large.
-  if (form.empty() || form.size() > 100) return "";
+  if (form.empty() || form.size() > 100) return {};
   std::vector<Candidate> candidates;
   for (const std::string& name : known) {
     candidates.push_back({.word = &name, .form = normal_form(name)});
   }
   const std::string_view end = last_part(form);
+  // A word that has this name, or whose last part has it.
   const auto called = [&](std::string_view name) -> std::string {
     for (const Candidate& candidate : candidates) {
       if (candidate.form == name) return *candidate.word;
@@ -178,19 +119,31 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   };
   const auto whole = [](std::string_view name) { return name; };
   std::string result = called(form);
-  if (const std::string_view meant = meaning_of(end); result.empty() && !meant.empty()) {
-    result = called(meant);
+  if (!result.empty()) return {result};
+  // Other programs have no sections, so a synonym means its key wherever it is written.
+  for (const Synonym& synonym : meanings_of(end)) {
+    result = called(synonym.meant);
+    if (result.empty()) result = called(last_part(synonym.meant));
+    if (!result.empty()) return {result, synonym.value};
   }
   if (result.empty()) result = begun_in_section();
   if (result.empty()) result = nearest_in_letters(form, candidates, whole);
   if (result.empty()) result = called(end);
   if (result.empty()) result = nearest_in_letters(end, candidates, last_part);
-  return result;
+  return {result};
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, const std::vector<std::string>& known) {
+  return nearest(word, known).word;
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string near = nearest_word(word, known);
-  return near.empty() ? "" : "did you mean " + near;
+  const Nearest near = nearest(word, known);
+  if (near.word.empty()) return "";
+  const std::string value = near.value.empty() ? "" : " " + std::string(near.value);
+  return "did you mean " + near.word + value;
 }
 
 std::string got_word(std::string_view word, const std::vector<std::string>& known) {

@@ -1,6 +1,13 @@
 #include "config/suggest.h"
 
+#include <algorithm>
+#include <set>
+
 #include "catch.h"
+#include "config/assignment.h"
+#include "config/position_facts.h"
+#include "config/schema.h"
+#include "config/synonyms.h"
 
 using namespace roformer;
 
@@ -47,6 +54,66 @@ TEST_CASE("what other programs call it is known") {
   CHECK(nearest_word("--batch-size", {"--training.batch"}) == "--training.batch");
   CHECK(nearest_word("rotary", {"alibi", "rope"}) == "rope");
   CHECK(nearest_word("lr", {"rope"}).empty());  // nothing here has that name
+}
+
+TEST_CASE("the arguments of transformers and the fields of config.json lead to our keys") {
+  for (const auto& [theirs, ours] : {std::pair{"--learning_rate", "--training.learning_rate"},
+                                     {"--per_device_train_batch_size", "--training.batch"},
+                                     {"--max_seq_length", "--data.length"},
+                                     {"--hidden_size", "--model.width"},
+                                     {"--num_hidden_layers", "--model.layers"},
+                                     {"--num_attention_heads", "--model.heads"},
+                                     {"--eval_steps", "--training.validate_every"},
+                                     {"--save_steps", "--training.save_every"},
+                                     {"--warmup_steps", "--training.warmup"},
+                                     {"--weight_decay", "--training.weight_decay"},
+                                     {"--gradient_accumulation_steps", "--training.accumulation"},
+                                     {"--output_dir", "--runs"},
+                                     {"--model_name_or_path", "--model.from"},
+                                     {"--optim", "--training.optimizer"}}) {
+    std::vector<std::string> flags;
+    for (const std::string& key : assignable_keys()) flags.push_back("--" + key);
+    CHECK(nearest_word(theirs, flags) == ours);
+    CHECK(nearest_word(std::string(theirs).substr(2), assignable_keys()) ==
+          std::string(ours).substr(2));
+  }
+  CHECK(suggestion("fp16", assignable_keys()) == "did you mean training.precision bf16");
+  CHECK(suggestion("gradient_checkpointing", assignable_keys()) ==
+        "did you mean training.recompute layer");
+  CHECK(suggestion("num_train_epochs", assignable_keys()) ==
+        "did you mean training.steps 3e (epochs)");
+}
+
+TEST_CASE("the field's names of schemes and tasks are known") {
+  for (const auto& [theirs, ours] : {std::pair{"rotary", "rope"},
+                                     {"nope", "none"},
+                                     {"relative", "shaw"},
+                                     {"rel", "shaw"},
+                                     {"absolute", "learned"},
+                                     {"t5_bias", "t5"},
+                                     {"alibi_bias", "alibi"}}) {
+    CHECK(nearest_word(theirs, position_names()) == ours);
+  }
+  const std::vector<std::string>& tasks = find_key("task")->words;
+  CHECK(nearest_word("ner", tasks) == "tagging");
+  CHECK(nearest_word("text-classification", tasks) == "classification");
+  CHECK(nearest_word("summarization", tasks) == "translation");
+}
+
+TEST_CASE("every synonym means a key, a value or a flag that is there") {
+  std::set<std::string> known{"resume", "overwrite", "tokens", "samples"};  // flags of commands
+  for (const std::string& key : assignable_keys()) known.insert(key);
+  for (const Key& key : schema()) known.insert(key.words.begin(), key.words.end());
+  std::set<std::string_view> words;
+  for (const Synonym& synonym : synonyms()) {
+    CAPTURE(synonym.word);
+    CHECK(known.contains(std::string(synonym.meant)));
+    CHECK(words.insert(synonym.word).second);
+    const Key* const key = find_key(synonym.meant);
+    if (key != nullptr && key->type == KeyType::word && !synonym.value.empty()) {
+      CHECK(std::ranges::count(key->words, synonym.value) == 1);
+    }
+  }
 }
 
 TEST_CASE("of two equally near words it is the one that begins alike for longer") {

@@ -41,6 +41,7 @@ void fit_alibi(PositionSettings& position, const SchemeUse& use) {
 SchemeDefinition define_alibi() {
   return {.facts = {.name = "alibi",
                     .family = "bias",
+                    .also_called = "alibi_bias linear_bias linear_biases",
                     .formula = "S_ij -= m_h |i - j|, fixed slopes m_h",
                     .cost = "fused attention with a constant bias",
                     .longer = "yes",

@@ -23,6 +23,7 @@ SchemeDefinition define_cope() {
   return {.facts = {.name = "cope",
                     .family = "relative",
                     .causal_only = true,
+                    .also_called = "contextual contextual_position",
                     .formula = "S_ij += q_i.e[p_ij], p_ij = gates sigmoid(S_it) summed over t = "
                                "j..i",
                     .cost = "1 product with npos rows, 2 score matrices in memory",

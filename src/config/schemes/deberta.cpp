@@ -78,6 +78,7 @@ std::int64_t deberta_reach(const PositionSettings& position) {
 SchemeDefinition define_deberta() {
   return {.facts = {.name = "deberta",
                     .family = "relative",
+                    .also_called = "disentangled debertav2 deberta_v2",
                     .formula = "S_ij = (q_i.k_j + q_i.Kr[i-j] + k_j.Qr[j-i]) / sqrt(3D)",
                     .cost = "2 products with 2k rows, score matrix in memory",
                     .longer = "yes, distances are clipped",

@@ -60,6 +60,7 @@ SchemeDefinition define_dual_chunk() {
                     .shift_invariant = false,  // chunks have fixed places
                     .rotary = true,
                     .tried_on = "rope",
+                    .also_called = "dca chunkllama dual_chunk_attention",
                     .formula = "as rope within a chunk; to earlier chunks of distances that never "
                                "pass its size",
                     .cost = "two further score products for far pairs, score matrix in memory",

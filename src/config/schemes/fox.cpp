@@ -61,6 +61,7 @@ SchemeDefinition define_fox() {
   return {.facts = {.name = "fox",
                     .family = "bias",
                     .causal_only = true,
+                    .also_called = "forgetting forgetting_transformer",
                     .formula = "S_ij += ln f_j+1 + .. + ln f_i, f_l = sigmoid(x_l W_f + b_f) of "
                                "each head",
                     .cost = "1 number a token and head, subtracted by rows inside attention",

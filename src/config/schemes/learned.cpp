@@ -39,7 +39,7 @@ SchemeDefinition define_learned() {
                     .family = "absolute",
                     .linear_attention = true,
                     .shift_invariant = false,
-                    .also_called = "absolute",
+                    .also_called = "absolute abs learned_absolute absolute_learned",
                     .formula = "e_i = x_i + table_i",
                     .cost = "L*M additions, once",
                     .longer = "refused beyond the table",

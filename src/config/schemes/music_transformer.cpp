@@ -19,6 +19,7 @@ void check_music_transformer(const SchemeCheck& check) {
 SchemeDefinition define_music_transformer() {
   return {.facts = {.name = "music_transformer",
                     .family = "relative",
+                    .also_called = "music relative_global",
                     .formula = "S_ij += q_i.E[j - i] / sqrt(D), a table for each head",
                     .cost = "1 product with L rows, score matrix in memory",
                     .longer = "refused beyond the table",

@@ -46,7 +46,7 @@ SchemeDefinition define_none() {
   return {.facts = {.name = "none",
                     .family = "none",
                     .linear_attention = true,
-                    .also_called = "nope no",
+                    .also_called = "nope no nopos no_positions",
                     .formula = "nothing; a causal mask alone tells positions apart",
                     .cost = "nothing",
                     .longer = "runs, degrades",

@@ -247,7 +247,7 @@ SchemeDefinition define_rope() {
                 .linear_attention = true,
                 .rotary = true,
                 .cross_attention = true,
-                .also_called = "rotary roformer su",
+                .also_called = "rotary roformer su rotary_embedding rotary_embeddings rope_rotary",
                 .formula = "S_ij = (R_i q_i).(R_j k_j) / sqrt(D), R_i rotates pairs by i theta_t",
                 .cost = "6 operations a pair of q and k",
                 .longer = "degrades; see position.rope.scaling",

@@ -33,6 +33,7 @@ SchemeDefinition define_self_extend() {
                     .shift_invariant = false,  // groups have fixed places
                     .rotary = true,
                     .tried_on = "rope",
+                    .also_called = "selfextend longlm",
                     .formula = "as rope below a window W, beyond it of the distance "
                                "floor(i/G) + W - W/G - floor(j/G)",
                     .cost = "a second score product for far pairs, score matrix in memory",

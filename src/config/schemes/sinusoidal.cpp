@@ -38,7 +38,7 @@ SchemeDefinition define_sinusoidal() {
                     .family = "absolute",
                     .linear_attention = true,
                     .shift_invariant = false,
-                    .also_called = "sin sinusoid",
+                    .also_called = "sin sinusoid sine sinusoids fixed vaswani",
                     .formula = "e_i = x_i + p_i, p_i = sines and cosines of i theta_t",
                     .cost = "L*M additions, once",
                     .longer = "runs, degrades",

@@ -39,6 +39,7 @@ SchemeDefinition define_stick_breaking() {
   return {.facts = {.name = "stick_breaking",
                     .family = "weights",
                     .causal_only = true,
+                    .also_called = "sba stickbreaking",
                     .formula = "A_ij = b_ij times all (1 - b_il) of j < l < i, b = sigmoid(S); no "
                                "softmax",
                     .cost = "a sum per row from the nearest key on, score matrix in memory",

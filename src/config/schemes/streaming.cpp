@@ -41,6 +41,7 @@ SchemeDefinition define_streaming() {
                     .shift_invariant = false,  // the first tokens keep their places
                     .rotary = true,
                     .tried_on = "rope alibi",
+                    .also_called = "streaming_llm streamingllm sinks attention_sinks",
                     .formula = "as rope or alibi among the first s and the last r tokens, numbered "
                                "without those between",
                     .cost = "a second score product for the first tokens, score matrix in memory",

@@ -39,6 +39,7 @@ std::int64_t t5_reach(const PositionSettings& position) {
 SchemeDefinition define_t5() {
   return {.facts = {.name = "t5",
                     .family = "bias",
+                    .also_called = "t5_bias t5_relative relative_bias bucketed",
                     .formula = "S_ij += bias[bucket(j - i)], for each head",
                     .cost = "fused attention with a bias of H*L*L",
                     .longer = "yes, far distances share a bucket",

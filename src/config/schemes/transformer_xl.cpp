@@ -34,7 +34,7 @@ void check_transformer_xl(const SchemeCheck& check) {
 SchemeDefinition define_transformer_xl() {
   return {.facts = {.name = "transformer_xl",
                     .family = "relative",
-                    .also_called = "txl xl",
+                    .also_called = "txl xl transfo_xl",
                     .formula = "S_ij = ((q_i + u).k_j + (q_i + w).(R_{i-j} W)) / sqrt(D)",
                     .cost = "1 product with 2L-1 rows, score matrix in memory",
                     .longer = "yes",
