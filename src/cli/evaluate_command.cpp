@@ -18,22 +18,40 @@
 #include "cli/command.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
-#include "report/table.h"
+#include "report/table_format.h"
 #include "tasks/evaluation.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
 
-// Prints to standard output, in the terminal's width.
+// Prints to standard output, text in the terminal's width. In LaTeX, text between the tables is a
+// comment.
 class EvaluationPrinter : public EvaluationText {
  public:
-  void line(const std::string& text) override { std::cout << text << '\n'; }
-  void paragraph(const std::string& text) override { line(wrapped(text, terminal_width())); }
+  EvaluationPrinter(std::string model, std::string format)
+      : model_(std::move(model)), format_(std::move(format)) {}
+
+  void line(const std::string& text) override {
+    finish();
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      std::cout << (format_ == "latex" ? "% " : "") << text.substr(begin, end - begin) << '\n';
+      begin = end + 1;
+    }
+  }
+  void paragraph(const std::string& text) override {
+    line(format_ == "text" ? wrapped(text, terminal_width()) : text);
+  }
   void table(const Table& table) override {
-    std::cout << to_text(table, {.width = terminal_width()});
+    finish();
+    std::cout << formatted(table, format_, {.title = "Evaluation of " + model_});
   }
   void row(const Table& expected, std::size_t row) override {
+    if (format_ != "text") {
+      if (!known_) known_.emplace(expected.columns());
+      return known_->add_row(expected.rows()[row]);
+    }
     if (!rows_) {
       rows_.emplace(expected, TextTableOptions{.width = terminal_width()});
       std::cout << rows_->head(expected);
@@ -41,8 +59,16 @@ class EvaluationPrinter : public EvaluationText {
     std::cout << rows_->row(expected, row) << std::flush;
   }
 
+  // Prints the rows that have come so far, of a table that does not appear row by row.
+  void finish() {
+    if (const std::optional<Table> known = std::exchange(known_, std::nullopt)) table(*known);
+  }
+
  private:
+  std::string model_;
+  std::string format_;
   std::optional<TextTableRows> rows_;
+  std::optional<Table> known_;
 };
 
 struct EvaluateOptions {
@@ -52,6 +78,7 @@ struct EvaluateOptions {
   bool pseudo_perplexity = false;
   std::int64_t sequences = 16;
   bool json = false;
+  std::string format = "text";
   EvaluationRequest request;
 };
 
@@ -136,9 +163,10 @@ void evaluate_command(const EvaluateOptions& options) {
   request.lengths = parse_lengths(options.lengths);
   request.masked_sequences = options.pseudo_perplexity ? options.sequences : 0;
   request.open_other = [&] { return open_other_run(options, task); };
-  EvaluationPrinter printer;
+  EvaluationPrinter printer(options.model, options.format);
   if (!options.json && !request.by_position) request.text = &printer;
   const EvaluationResult found = task.evaluate(open_first_run(options, task), request);
+  printer.finish();
   // Prints the figures before writing files, because a disk may be full by now.
   if (options.json) {
     std::cout << found.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
@@ -208,7 +236,9 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("--output", request.output,
                       "write the figures as JSON, with the loss at each position, into this file; "
                       "of a translator: its translations");
-  command->add_flag("--json", options->json, "one JSON object");
+  command->add_option("--format", options->format, "of the tables: text, markdown or latex")
+      ->check(CLI::IsMember({"text", "markdown", "latex"}))
+      ->excludes(command->add_flag("--json", options->json, "one JSON object"));
   accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { evaluate_command(*options); });
 }

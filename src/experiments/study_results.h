@@ -82,8 +82,8 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
 std::string study_json(const StudySettings& study, const StudyResults& results,
                        const Origin& origin);
 
-// Writes report.html and table.{md,csv,json} into the folder, and a CSV file for each further table
-// (lengths.csv, differences.csv). Returns the path of the report.
+// Writes report.html and table.{md,tex,csv,json} into the folder, and a CSV file for each further
+// table (lengths.csv, differences.csv). Returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
                                          const Origin& origin);
