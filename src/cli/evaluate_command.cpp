@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
+#include "report/chart.h"
 #include "report/table_format.h"
 #include "tasks/evaluation.h"
 #include "training/signals.h"
@@ -101,8 +102,8 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
 }
 
 void check_chart(const std::string& file) {
-  if (file.empty() || file.ends_with(".svg") || file.ends_with(".html")) return;
-  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
+  if (file.empty() || is_picture(file) || file.ends_with(".html")) return;
+  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .pdf nor .html");
 }
 
 // Refuses the flags that mean nothing for the run's task.
@@ -227,7 +228,7 @@ void add_evaluate_command(CLI::App& program) {
       ->capture_default_str();
   command->add_flag("--by-position", request.by_position, "the loss at each position, as CSV");
   command->add_option("--chart", request.chart,
-                      "write a chart, FILE.svg or FILE.html: loss against length, or by position");
+                      "write a chart, FILE.svg, FILE.pdf or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", request.errors,
                    "of a classifier or matcher: show the N mistakes that it is surest of")

@@ -25,6 +25,7 @@
 #include "experiments/study_results.h"
 #include "experiments/study_rows.h"
 #include "experiments/training_run.h"
+#include "report/chart.h"
 #include "report/table_format.h"
 #include "runs/model_source.h"
 #include "training/signals.h"
@@ -70,7 +71,9 @@ TableWords words_of(const StudyTable& one, const std::string& otherwise) {
 // protocol is made from its runs, whose figures are not rounded.
 void render_record(const StudyCommandOptions& options) {
   if (!options.chart.empty()) {
-    std::cout << recorded_chart(options.render, options.chart);
+    const std::string format = options.format_or("svg");
+    if (!is_picture("." + format)) throw_usage("--format", "a chart is svg or pdf");
+    std::cout << recorded_chart(options.render, options.chart, "." + format);
     return;
   }
   const std::string format = options.format_or("markdown");
@@ -258,6 +261,9 @@ void refuse_flags_of_runs(const StudyCommandOptions& options) {
 }
 
 void study_command(const StudyCommandOptions& options) {
+  if (options.chart.empty() && is_picture("." + options.format_or(""))) {
+    throw_usage("--format", *options.format + " is for --chart", "--render RECORD --chart NAME");
+  }
   const bool of_records = !options.render.empty() || !options.merge.empty();
   if (of_records) refuse_flags_of_runs(options);
   if (!options.render.empty()) return render_record(options);
@@ -313,7 +319,8 @@ void add_study_command(CLI::App& program) {
       "(default: all)");
   command
       ->add_option("--chart", options->chart,
-                   "--render prints this chart as SVG: curves, figures, lengths, "
+                   "--render prints this chart as SVG, or as PDF with --format pdf: curves, "
+                   "figures, lengths, "
                    "positions or bleu_by_length")
       ->needs(render)
       ->excludes(table);
@@ -337,10 +344,11 @@ void add_study_command(CLI::App& program) {
   command->add_flag("--file-order", options->file_order,
                     "rows in the file's order instead of the best first");
   command
-      ->add_option(
-          "--format", options->format,
-          "of the table: text, markdown, csv, json or latex (default text; of --render markdown)")
-      ->check(CLI::IsMember(std::vector<std::string>(kTableFormats.begin(), kTableFormats.end())));
+      ->add_option("--format", options->format,
+                   "of the table: text, markdown, csv, json or latex (default text; of --render "
+                   "markdown); of "
+                   "--chart: svg or pdf (default svg)")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "latex", "svg", "pdf"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
   command

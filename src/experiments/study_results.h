@@ -69,8 +69,7 @@ std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResu
 // series.
 StudyChart by_family(LineChart chart, const std::vector<std::string>& families);
 
-// A standalone picture.
-std::string to_svg(const StudyChart& chart);
+Drawing draw(const StudyChart& chart);
 
 // --- Files ---
 
