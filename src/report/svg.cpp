@@ -150,9 +150,19 @@ class SvgWriter {
     return fmt::format("<path d=\"{}\"{}/>\n", data, look(mark));
   }
 
+  // Not every program draws an outline below its letters (paint-order), so a halo is a text, too.
   std::string text(const Mark& mark) const {
+    if (const std::size_t halo = mark.classes.find(" halo"); halo != std::string::npos) {
+      Mark plain = mark;
+      plain.classes.erase(halo, 5);
+      return text_element(mark, " aria-hidden=\"true\"") + text_element(plain);
+    }
+    return text_element(mark);
+  }
+
+  std::string text_element(const Mark& mark, std::string_view more = "") const {
     const std::string x = coordinate(mark.points[0].x), y = coordinate(mark.points[0].y);
-    return fmt::format("<text x=\"{}\" y=\"{}\"{}{}{}>{}</text>\n", x, y, look(mark),
+    return fmt::format("<text x=\"{}\" y=\"{}\"{}{}{}{}>{}</text>\n", x, y, look(mark), more,
                        mark.anchor == "start" ? "" : " text-anchor=\"" + mark.anchor + "\"",
                        mark.upwards ? fmt::format(" transform=\"rotate(-90 {} {})\"", x, y) : "",
                        escape_xml(mark.text));
