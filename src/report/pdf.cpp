@@ -95,6 +95,7 @@ class PdfWriter {
   std::string out_;
   std::map<std::string, double> opacities_;
   std::int64_t unknown_ = 0;
+  double scale_ = 1;  // of the group
 
   void colour(const std::string& hex, const char* operation) {
     const auto part = [&](std::size_t at) {
@@ -130,8 +131,15 @@ class PdfWriter {
         circle(mark.points[0], mark.radius, paint);
         break;
       case Mark::Kind::rectangles:
+        // Readers smooth edges, and the ground would shine through between neighbours.
+        if (filled && !style.stroke) {
+          colour(
+              mark.fill.empty() ? colour_of(*style.fill, style.series, Ground::light) : mark.fill,
+              "RG");
+          out_ += fmt::format("{:.4g} w\n", 0.4 / scale_);
+        }
         for (const PlotArea& one : mark.rectangles) rectangle(one);
-        out_ += fmt::format("{}\n", paint);
+        out_ += filled ? "B\n" : "n\n";
         break;
       case Mark::Kind::text:
         text(mark, style.stroke.has_value());
@@ -151,7 +159,9 @@ class PdfWriter {
       out_ += fmt::format("{0:.6g} 0 0 {0:.6g} {1} {2} cm\n", mark.scale,
                           coordinate(mark.points[0].x), coordinate(mark.points[0].y));
     }
+    scale_ *= mark.scale;
     for (const Mark& inside : mark.marks) write(inside);
+    scale_ /= mark.scale;
   }
 
   void rectangle(const PlotArea& one) {
