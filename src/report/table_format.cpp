@@ -27,7 +27,6 @@ constexpr std::pair<std::string_view, std::string_view> kLatex[] = {
     {"<", "\\textless{}"},
     {">", "\\textgreater{}"},
     {"|", "\\textbar{}"},
-    {"\"", "\\textquotedbl{}"},
     {"--", "-{}"},  // the second hyphen follows
     {"`", "\\textasciigrave{}"},
     {"\n", " "},

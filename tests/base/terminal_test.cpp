@@ -197,6 +197,7 @@ TEST_CASE("progress that nobody can see any more ends no work") {
 TEST_CASE("a message erases the live line before it, from any thread") {
   if (!terminals_exist()) return;
   const std::string shown = in_terminal(80, [] {
+    ::setenv("NO_COLOR", "1", 1);
     log::initialize();
     StatusLine line;
     line.show("step 12");

@@ -177,7 +177,7 @@ TEST_CASE("a table as LaTeX with booktabs") {
 scheme & parameters & loss & speed (tokens/s) \\
 \midrule
 rope & 4,512,345 & \textbf{3.92 $\pm$ 0.01} & 10,250 \\
-t5\textbar{}32, \textquotedbl{}wide\textquotedbl{} & 980 & 13.90\phantom{ $\pm$ 0.01} & -- \\
+t5\textbar{}32, "wide" & 980 & 13.90\phantom{ $\pm$ 0.01} & -- \\
 \bottomrule
 \end{tabular}
 
