@@ -1,5 +1,5 @@
 // Runs an action in a child process whose standard streams are a terminal of so many columns, and
-// catches what it shows.
+// catches what it shows. The terminal can rewrite lines, whatever the terminal of the tests is.
 #pragma once
 
 #include <fcntl.h>
@@ -30,6 +30,7 @@ inline std::string in_terminal(unsigned short columns, const std::function<void(
   std::fflush(nullptr);  // what waits here would be written by the child, too
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
+    ::setenv("TERM", "xterm", 1);
     try {
       action();
     } catch (...) {

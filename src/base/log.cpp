@@ -12,13 +12,27 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/live_line.h"
 #include "base/printable.h"
 #include "base/terminal.h"
 
 namespace roformer::log {
 namespace {
 
-constexpr char kMessage = '*';  // replaced by spdlog's %v in the patterns below
+constexpr char kMessage = '*';    // replaced by spdlog's %v in the patterns below
+constexpr char kClearLine = '~';  // erases the live line, which would else end in the message
+
+class ClearLine : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& /*message*/, const std::tm& /*time*/,
+              spdlog::memory_buf_t& line) override {
+    const std::string_view erase = live_line_shown.exchange(false) ? kEraseLine : "";
+    line.append(erase.data(), erase.data() + erase.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+    return std::make_unique<ClearLine>();
+  }
+};
 
 class CleanMessage : public spdlog::custom_flag_formatter {
  public:
@@ -35,7 +49,7 @@ class CleanMessage : public spdlog::custom_flag_formatter {
 // Cleans log files too, because people show them on terminals.
 void set_clean_pattern(spdlog::sinks::sink& sink, const char* pattern) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<CleanMessage>(kMessage).set_pattern(pattern);
+  formatter->add_flag<CleanMessage>(kMessage).add_flag<ClearLine>(kClearLine).set_pattern(pattern);
   sink.set_formatter(std::move(formatter));
 }
 
@@ -68,7 +82,7 @@ class AppendingSink : public spdlog::sinks::base_sink<std::mutex> {
 void initialize() {
   auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
       wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
-  set_clean_pattern(*terminal, "%^%*%$");
+  set_clean_pattern(*terminal, "%~%^%*%$");
   auto logger = std::make_shared<spdlog::logger>("roformer", terminal);
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));

@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "base/live_line.h"
 #include "base/printable.h"
 #include "base/terminal.h"
 
@@ -19,6 +22,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 constexpr std::size_t kUsualColumns = 80;
+
+// A dumb terminal (of an editor, say) cannot rewrite a line.
+bool rewrites_lines() {
+  const char* const kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && kind == std::string_view("dumb");
+  return ::isatty(STDERR_FILENO) != 0 && !dumb;
+}
 
 std::string format_amount(double amount, const std::string& unit) {
   if (unit == "B") return format_bytes(static_cast<std::uint64_t>(amount));
@@ -72,7 +82,7 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 StatusLine::StatusLine(std::chrono::milliseconds plain_interval)
-    : terminal_(::isatty(STDERR_FILENO) != 0),
+    : terminal_(rewrites_lines()),
       interval_(terminal_ ? std::chrono::milliseconds(100) : plain_interval),
       last_(std::chrono::steady_clock::now()) {}
 
@@ -89,8 +99,8 @@ void StatusLine::show(std::string_view given) {
   last_ = std::chrono::steady_clock::now();
   if (terminal_) {
     // A wrapped line could not be erased.
-    put(fmt::format("\r\x1b[K{}", cut_to_columns(text, columns())));
-    visible_ = true;
+    put(kEraseLine + cut_to_columns(text, columns()));
+    visible_ = live_line_shown = true;
   } else {
     put(fmt::format("{}\n", text));
   }
@@ -115,8 +125,8 @@ std::size_t StatusLine::columns() const {
 
 void StatusLine::clear() {
   if (!visible_) return;
-  put("\r\x1b[K");
-  visible_ = false;
+  put(kEraseLine);
+  visible_ = live_line_shown = false;
 }
 
 ProgressBar::ProgressBar(std::string title, std::uint64_t total, std::string unit)

@@ -14,7 +14,9 @@ namespace roformer {
 
 bool wants_color(int descriptor) {
   const char* const plain = std::getenv("NO_COLOR");
-  return ::isatty(descriptor) != 0 && (plain == nullptr || *plain == '\0');
+  const char* const kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && kind == std::string_view("dumb");
+  return ::isatty(descriptor) != 0 && !dumb && (plain == nullptr || *plain == '\0');
 }
 
 std::size_t terminal_columns(int descriptor, std::size_t otherwise) {

@@ -52,12 +52,11 @@ void check_options(BenchAttentionOptions& options) {
                 fmt::format("'{}' is none (known: {})", kernel, fmt::join(known, ", ")),
                 suggestion(kernel, known));
   }
-  if (!options.chart.empty() && !options.chart.ends_with(".svg") &&
-      !options.chart.ends_with(".html")) {
-    throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .html");
+  if (!options.chart.empty() && !is_picture(options.chart) && !options.chart.ends_with(".html")) {
+    throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .pdf nor .html");
   }
   if (!options.chart.empty()) require_output(options.chart);
-  require_one_form(options, "--json, --markdown");
+  require_one_form(options);
   sort_once(options.lengths);
 }
 
@@ -152,12 +151,13 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
       cost_chart(result, subtitle, &AttentionCost::training, "time of a pass", "ms", 1);
   LineChart memory =
       cost_chart(result, subtitle, &AttentionCost::memory, "memory of a pass", "MiB", kMebibytes);
-  if (options.chart.ends_with(".svg")) {
+  if (is_picture(options.chart)) {
     time.subtitle = memory.subtitle = "";  // the grid shows it
-    write_file_atomically(
-        InnerPath::named(options.chart),
-        to_svg(LineChartGrid{
-            .title = "Attention against length", .subtitle = subtitle, .panels = {time, memory}}));
+    write_file_atomically(InnerPath::named(options.chart),
+                          picture_file(draw(LineChartGrid{.title = "Attention against length",
+                                                          .subtitle = subtitle,
+                                                          .panels = {time, memory}}),
+                                       options.chart));
   } else {
     HtmlReport page({.title = "Attention against length",
                      .subtitle = subtitle,
@@ -177,18 +177,20 @@ void write_charts(const BenchAttentionOptions& options, const AttentionBenchmark
 
 void print(const BenchAttentionOptions& options, const AttentionBenchmark& result,
            const std::string& subtitle) {
-  const auto shown = [&](const Table& table) {
-    return options.markdown ? to_markdown(table) : to_text(table, {.width = terminal_width()});
-  };
-  if (!options.markdown) fmt::print("{}\n\n", subtitle);
-  std::cout << shown(kernel_table(result.costs));
+  if (options.text()) fmt::print("{}\n\n", subtitle);
+  print(kernel_table(result.costs), options, "Attention against length, " + subtitle);
   for (const auto& lines : {crossings(result, options.window), remarks(result)}) {
     if (!lines.empty()) std::cout << '\n';
-    for (const std::string& line : lines) std::cout << line << '\n';
+    for (const std::string& line : lines) print_line(line, options);
   }
   if (result.forms.empty()) return;
-  std::cout << "\nforms of causal linear attention, forward and backward\n\n"
-            << shown(form_table(result.forms));
+  const std::string forms = "forms of causal linear attention, forward and backward";
+  if (options.latex) {
+    std::cout << '\n';
+  } else {
+    std::cout << '\n' << forms << "\n\n";
+  }
+  print(form_table(result.forms), options, forms);
 }
 
 void bench_attention(BenchAttentionOptions options) {
@@ -274,9 +276,10 @@ void add_bench_attention(CLI::App& bench) {
                     "also causal linear attention in chunks, not causal, and with every state "
                     "written out");
   command->add_option("--chart", options->chart,
-                      "write both charts, log-log, into FILE.svg or FILE.html");
+                      "write both charts, log-log, into FILE.svg, FILE.pdf or FILE.html");
   add_json_flag(*command, *options);
   command->add_flag("--markdown", options->markdown, "the tables as Markdown");
+  add_format_flag(*command, *options, {"text", "markdown", "json", "latex"});
   add_config_flag(*command, *options);
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_attention(*options); });

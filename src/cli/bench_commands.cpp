@@ -9,6 +9,7 @@
 #include "config/position_facts.h"
 #include "config/suggest.h"
 #include "config/words.h"
+#include "report/table_format.h"
 
 namespace roformer {
 
@@ -38,9 +39,23 @@ void sort_once(std::vector<std::int64_t>& values) {
   values.erase(repeated.begin(), repeated.end());
 }
 
-void require_one_form(const BenchFlags& flags, const std::string& names) {
-  if (flags.json + flags.csv + flags.markdown <= 1) return;
-  throw_usage(names, "are forms of one table", "one of them");
+void add_format_flag(CLI::App& command, BenchFlags& flags, const std::vector<std::string>& known) {
+  command
+      .add_option_function<std::string>(
+          "--format",
+          [&flags](const std::string& word) {
+            flags.json |= word == "json";
+            flags.csv |= word == "csv";
+            flags.markdown |= word == "markdown";
+            flags.latex |= word == "latex";
+          },
+          fmt::format("of the table: {}", fmt::join(known, ", ")))
+      ->check(CLI::IsMember(known));
+}
+
+void require_one_form(const BenchFlags& flags) {
+  if (flags.json + flags.csv + flags.markdown + flags.latex <= 1) return;
+  throw_usage("--json, --csv, --markdown, --format", "are forms of one table", "one of them");
 }
 
 void require_schemes(const std::vector<std::string>& names, bool suggests) {
@@ -96,8 +111,17 @@ Column fixed_column(const std::string& title, const std::string& unit, int digit
           .format = {.style = NumberFormat::Style::fixed, .digits = digits}};
 }
 
-void print(const Table& table) {
-  std::cout << to_text(table, {.width = terminal_width()});
+void print(const Table& table, const BenchFlags& flags, const std::string& title) {
+  std::cout << formatted(table,
+                         flags.latex      ? "latex"
+                         : flags.markdown ? "markdown"
+                         : flags.csv      ? "csv"
+                                          : "text",
+                         {.title = title});
+}
+
+void print_line(const std::string& line, const BenchFlags& flags) {
+  std::cout << (flags.latex ? "% " : "") << line << '\n';
 }
 
 }  // namespace roformer

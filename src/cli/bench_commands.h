@@ -23,14 +23,17 @@ void add_bench_scaling(CLI::App& bench);    // steps of several processes on thi
 // Flags that several of the subcommands have. `overrides` are keys of the configuration.
 struct BenchFlags {
   std::string config;
-  bool json = false, csv = false, markdown = false;
+  bool json = false, csv = false, markdown = false, latex = false;
   std::vector<Override> overrides;
 
-  bool text() const { return !json && !csv && !markdown; }
+  bool text() const { return !json && !csv && !markdown && !latex; }
 };
 CLI::Option* add_config_flag(CLI::App& command, BenchFlags& flags);
 void add_json_flag(CLI::App& command, BenchFlags& flags,
                    const std::string& help = "one JSON object");
+// Adds --format WORD, the same as --json, --csv or --markdown; also text and latex. `known` lists
+// the words.
+void add_format_flag(CLI::App& command, BenchFlags& flags, const std::vector<std::string>& known);
 // Adds a flag for a positive number with its default.
 void add_count(CLI::App& command, const std::string& name, std::int64_t& value,
                const std::string& help);
@@ -41,7 +44,7 @@ CLI::Option* add_lengths(CLI::App& command, std::vector<std::int64_t>& lengths,
 void sort_once(std::vector<std::int64_t>& values);
 
 // Throws Error (usage) if the user asks for more than one form of a table.
-void require_one_form(const BenchFlags& flags, const std::string& names);
+void require_one_form(const BenchFlags& flags);
 // Throws Error (usage) for the first name that is no positional scheme; with `suggests` it also
 // names a near one.
 void require_schemes(const std::vector<std::string>& names, bool suggests);
@@ -61,6 +64,9 @@ std::string device_in_words(const ComputePlan& plan);  // the processor, or "cud
 // Returns an empty cell for a negative value, which means "not measured".
 Cell measured(double value, double unit = 1);
 Column fixed_column(const std::string& title, const std::string& unit, int digits);
-void print(const Table& table);  // to the terminal
+// Prints the table in the form that the flags ask for, in LaTeX under the title.
+void print(const Table& table, const BenchFlags& flags = {}, const std::string& title = "");
+// A line beside the table, in LaTeX a comment.
+void print_line(const std::string& line, const BenchFlags& flags);
 
 }  // namespace roformer

@@ -23,12 +23,11 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-struct CompareOptions {
+struct CompareOptions : BenchFlags {
   std::string file;
   std::string only;
   std::string record;
   std::int64_t rounds = 0;
-  bool markdown = false;
 };
 
 nlohmann::ordered_json described_machine() {
@@ -101,11 +100,7 @@ void bench_compare(const CompareOptions& options) {
     }
   }
   const Table table = comparison_table(measured);
-  if (options.markdown) {
-    std::cout << to_markdown(table);
-  } else {
-    print(table);
-  }
+  print(table, options, "Comparison with other programs");
 }
 
 }  // namespace
@@ -128,6 +123,7 @@ void add_bench_compare(CLI::App& bench) {
       ->add_option("--rounds", options->rounds, "times that each pair runs (default: the file's)")
       ->check(positive());
   command->add_flag("--markdown", options->markdown, "the table in Markdown");
+  add_format_flag(*command, *options, {"text", "markdown", "csv", "latex"});
   command->add_option("--record", options->record,
                       "write the figures of every round and the table to this file, which "
                       "keeps what was measured of other pairs on this processor");

@@ -141,15 +141,15 @@ std::vector<PositionCost> measure(
   return costs;
 }
 
-void print_remarks(const std::vector<PositionCost>& costs) {
+void print_remarks(const std::vector<PositionCost>& costs, const BenchFlags& flags) {
   for (const PositionCost& cost : costs) {
     if (cost.remark.empty()) continue;
-    std::cout << fmt::format("{} at {}: {}\n", cost.scheme, cost.length, cost.remark);
+    print_line(fmt::format("{} at {}: {}", cost.scheme, cost.length, cost.remark), flags);
   }
 }
 
 void bench_positions(BenchPositionsOptions options) {
-  require_one_form(options, "--json, --csv, --markdown");
+  require_one_form(options);
   sort_once(options.lengths);
   require_schemes(options.schemes, /*suggests=*/true);
   const Settings settings = settings_or(options, kSizes);
@@ -208,13 +208,9 @@ void bench_positions(BenchPositionsOptions options) {
                                           {"rows", to_json(table)},
                                           {"remarks", remarks}};
     std::cout << document.dump(2) << '\n';
-  } else if (options.csv) {
-    std::cout << to_csv(table);
-  } else if (options.markdown) {
-    std::cout << to_markdown(table);
-    print_remarks(costs);
   } else {
-    print_remarks(costs);
+    if (!options.text()) print(table, options, "What each positional scheme costs, " + device);
+    if (!options.csv) print_remarks(costs, options);
   }
   if (stopped == 0) return;
   std::cerr << "stopped by a signal: medians of the rounds that were done, no memory\n";
@@ -263,6 +259,7 @@ void add_bench_positions(CLI::App& bench) {
   add_json_flag(*command, *options);
   command->add_flag("--csv", options->csv, "the table as CSV");
   command->add_flag("--markdown", options->markdown, "the table as Markdown");
+  add_format_flag(*command, *options, {"text", "markdown", "csv", "json", "latex"});
   add_config_flag(*command, *options);
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_positions(*options); });

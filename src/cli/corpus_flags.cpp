@@ -11,14 +11,14 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
   command
       .add_option(
           "--reader", flags.reader,
-          "auto (default): json-lines where a name ends in .jsonl or .ndjson, else text; "
+          "auto (default): json-lines where a name ends in .jsonl, .ndjson or .parquet, else text; "
           "json-lines: each line an object whose text is a document; text: lines as they stand; "
           "verbatim, which keeps every byte; or libreoffice-help, whose HTML pages are documents")
       ->type_name("WORD");
   command
       .add_option("--text-field", flags.text_field,
-                  "the field that holds the text (default: text), of files that are JSON Lines "
-                  "whatever their names")
+                  "the field that holds the text (default: text), of JSON Lines and "
+                  "Parquet")
       ->type_name("NAME");
   command.add_option("--files", flags.files, "of a recipe: read these in place of its own files")
       ->type_name("INPUT");

@@ -133,9 +133,9 @@ void add_prepare(CLI::App& data) {
       {.name = "prepare",
        .summary = "Tokenise text once into shards that training maps into memory",
        .details = "INPUT is a recipe of data/ (a .yaml file), or text: files, folders, tar or "
-                  "zip archives, - for standard input; or JSON Lines (.jsonl). Text may be "
-                  "compressed (.gz, .bz2, "
-                  ".xz, .zst) and larger than memory. With --languages INPUT is sentence pairs."});
+                  "zip archives, - for standard input; or JSON Lines (.jsonl) or Parquet (read by "
+                  "python3 with pyarrow). Text may be compressed (.gz, .bz2, .xz, .zst) and larger "
+                  "than memory. With --languages INPUT is sentence pairs."});
   add_corpus_flags(*command, arguments->corpus);
   command
       ->add_option("--output", arguments->output,

@@ -18,22 +18,41 @@
 #include "cli/command.h"
 #include "cli/split_flag.h"
 #include "cli/trained_model_flags.h"
-#include "report/table.h"
+#include "report/chart.h"
+#include "report/table_format.h"
 #include "tasks/evaluation.h"
 #include "training/signals.h"
 
 namespace roformer {
 namespace {
 
-// Prints to standard output, in the terminal's width.
+// Prints to standard output, text in the terminal's width. In LaTeX, text between the tables is a
+// comment.
 class EvaluationPrinter : public EvaluationText {
  public:
-  void line(const std::string& text) override { std::cout << text << '\n'; }
-  void paragraph(const std::string& text) override { line(wrapped(text, terminal_width())); }
+  EvaluationPrinter(std::string model, std::string format)
+      : model_(std::move(model)), format_(std::move(format)) {}
+
+  void line(const std::string& text) override {
+    finish();
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      std::cout << (format_ == "latex" ? "% " : "") << text.substr(begin, end - begin) << '\n';
+      begin = end + 1;
+    }
+  }
+  void paragraph(const std::string& text) override {
+    line(format_ == "text" ? wrapped(text, terminal_width()) : text);
+  }
   void table(const Table& table) override {
-    std::cout << to_text(table, {.width = terminal_width()});
+    finish();
+    std::cout << formatted(table, format_, {.title = "Evaluation of " + model_});
   }
   void row(const Table& expected, std::size_t row) override {
+    if (format_ != "text") {
+      if (!known_) known_.emplace(expected.columns());
+      return known_->add_row(expected.rows()[row]);
+    }
     if (!rows_) {
       rows_.emplace(expected, TextTableOptions{.width = terminal_width()});
       std::cout << rows_->head(expected);
@@ -41,8 +60,16 @@ class EvaluationPrinter : public EvaluationText {
     std::cout << rows_->row(expected, row) << std::flush;
   }
 
+  // Prints the rows that have come so far, of a table that does not appear row by row.
+  void finish() {
+    if (const std::optional<Table> known = std::exchange(known_, std::nullopt)) table(*known);
+  }
+
  private:
+  std::string model_;
+  std::string format_;
   std::optional<TextTableRows> rows_;
+  std::optional<Table> known_;
 };
 
 struct EvaluateOptions {
@@ -52,6 +79,7 @@ struct EvaluateOptions {
   bool pseudo_perplexity = false;
   std::int64_t sequences = 16;
   bool json = false;
+  std::string format = "text";
   EvaluationRequest request;
 };
 
@@ -74,8 +102,8 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
 }
 
 void check_chart(const std::string& file) {
-  if (file.empty() || file.ends_with(".svg") || file.ends_with(".html")) return;
-  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .html");
+  if (file.empty() || is_picture(file) || file.ends_with(".html")) return;
+  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .pdf nor .html");
 }
 
 // Refuses the flags that mean nothing for the run's task.
@@ -136,9 +164,10 @@ void evaluate_command(const EvaluateOptions& options) {
   request.lengths = parse_lengths(options.lengths);
   request.masked_sequences = options.pseudo_perplexity ? options.sequences : 0;
   request.open_other = [&] { return open_other_run(options, task); };
-  EvaluationPrinter printer;
+  EvaluationPrinter printer(options.model, options.format);
   if (!options.json && !request.by_position) request.text = &printer;
   const EvaluationResult found = task.evaluate(open_first_run(options, task), request);
+  printer.finish();
   // Prints the figures before writing files, because a disk may be full by now.
   if (options.json) {
     std::cout << found.json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
@@ -199,7 +228,7 @@ void add_evaluate_command(CLI::App& program) {
       ->capture_default_str();
   command->add_flag("--by-position", request.by_position, "the loss at each position, as CSV");
   command->add_option("--chart", request.chart,
-                      "write a chart, FILE.svg or FILE.html: loss against length, or by position");
+                      "write a chart, FILE.svg, FILE.pdf or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", request.errors,
                    "of a classifier or matcher: show the N mistakes that it is surest of")
@@ -208,7 +237,9 @@ void add_evaluate_command(CLI::App& program) {
   command->add_option("--output", request.output,
                       "write the figures as JSON, with the loss at each position, into this file; "
                       "of a translator: its translations");
-  command->add_flag("--json", options->json, "one JSON object");
+  command->add_option("--format", options->format, "of the tables: text, markdown or latex")
+      ->check(CLI::IsMember({"text", "markdown", "latex"}))
+      ->excludes(command->add_flag("--json", options->json, "one JSON object"));
   accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { evaluate_command(*options); });
 }

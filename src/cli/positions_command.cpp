@@ -20,7 +20,7 @@
 #include "config/schema.h"
 #include "config/suggest.h"
 #include "position/scheme.h"
-#include "report/table.h"
+#include "report/table_format.h"
 #include "runs/trained_model.h"
 #include "tasks/language/language_model.h"
 #include "tensor/device.h"
@@ -36,6 +36,7 @@ struct PositionsOptions {
   std::filesystem::path csv;
   bool causal = false;
   bool json = false;
+  std::string format = "text";
   bool on_gpu = false;
   std::vector<Override> overrides;
 };
@@ -80,8 +81,8 @@ void list_schemes(const PositionsOptions& options) {
                    std::string(facts.paper),
                    facts.held_against.empty() ? Cell() : Cell(std::string(facts.held_against))});
   }
-  if (options.json) {
-    std::cout << to_json(table).dump(2) << "\n";
+  if (const std::string format = options.json ? "json" : options.format; format != "text") {
+    std::cout << formatted(table, format, {.title = "Positional schemes"});
     return;
   }
   const std::string note = fmt::format(
@@ -248,7 +249,9 @@ void add_positions_command(CLI::App& program) {
       add_command(*positions, {.name = "list",
                                .summary = "All schemes: family, parameters, longer texts, paper",
                                .details = ""});
-  list->add_flag("--json", options->json, "one JSON array");
+  list->add_option("--format", options->format, "text, markdown, csv, json or latex")
+      ->check(CLI::IsMember(std::vector<std::string>(kTableFormats.begin(), kTableFormats.end())))
+      ->excludes(list->add_flag("--json", options->json, "the same as --format json"));
   accept_settings(*list, options->overrides);
   causal(list);
   list->callback([options] { list_schemes(*options); });

@@ -25,6 +25,8 @@
 #include "experiments/study_results.h"
 #include "experiments/study_rows.h"
 #include "experiments/training_run.h"
+#include "report/chart.h"
+#include "report/table_format.h"
 #include "runs/model_source.h"
 #include "training/signals.h"
 
@@ -50,30 +52,39 @@ struct StudyCommandOptions {
   std::string format_or(const char* otherwise) const { return format.value_or(otherwise); }
 };
 
-void print_table(const Table& table, const std::string& format) {
-  std::cout << (format == "markdown" ? to_markdown(table)
-                : format == "csv"    ? to_csv(table)
-                                     : to_text(table, {.width = terminal_width()}));
+// For programs, which want every digit.
+bool is_data(const std::string& format) {
+  return format == "csv" || format == "json";
 }
 
 TableUse use_of(const std::string& format) {
-  return format == "csv" ? TableUse::data : TableUse::document;
+  return is_data(format) ? TableUse::data : TableUse::document;
+}
+
+// A study's table under its title, or under `otherwise`.
+TableWords words_of(const StudyTable& one, const std::string& otherwise) {
+  return {.title = one.title.empty() ? otherwise : one.title,
+          .note = one.title.empty() ? "" : one.caption};
 }
 
 // Implements --render RECORD. A record keeps its tables in their printed form. The table of a
 // protocol is made from its runs, whose figures are not rounded.
 void render_record(const StudyCommandOptions& options) {
   if (!options.chart.empty()) {
-    std::cout << recorded_chart(options.render, options.chart);
+    const std::string format = options.format_or("svg");
+    if (!is_picture("." + format)) throw_usage("--format", "a chart is svg or pdf");
+    std::cout << recorded_chart(options.render, options.chart, "." + format);
     return;
   }
   const std::string format = options.format_or("markdown");
   const bool results = options.table.empty() || options.table == "results";
   const bool exact = results && use_of(format) == TableUse::data &&
                      is_protocol_record(read_record(options.render));
-  print_table(exact ? merged_tables({options.render}, TableUse::data).front().table
-                    : recorded_table(options.render, options.table),
-              format);
+  const std::string title = std::filesystem::path(options.render).stem().string();
+  std::cout << formatted(exact ? merged_tables({options.render}, TableUse::data).front().table
+                               : recorded_table(options.render, options.table),
+                         format,
+                         {.title = options.table.empty() ? title : title + ": " + options.table});
 }
 
 // Implements --merge RECORDS --page FILE.
@@ -93,7 +104,7 @@ void merge_records(const StudyCommandOptions& options) {
     if (!options.table.empty() && titled.name != options.table) continue;
     if (!std::exchange(first, false)) std::cout << '\n';
     if (format == "text") std::cout << clean_line(titled.title) << "\n\n";
-    print_table(titled.table, format);
+    std::cout << formatted(titled.table, format, {.title = titled.title});
   }
   if (!first) return;
   throw_usage("--table", "none of the records has a table \"" + options.table + "\"",
@@ -103,7 +114,7 @@ void merge_records(const StudyCommandOptions& options) {
 // Implements --dry-run.
 void print_plan(const StudyCommandOptions& options, const StudySettings& asked) {
   const std::string format = options.format_or("text");
-  print_table(study_plan(asked), format);
+  std::cout << formatted(study_plan(asked), format, {.title = asked.name});
   for (const std::string& problem : missing_data(asked).problems) log::warn("{}", problem);
   const StudyEvaluations& evaluations = asked.evaluations;
   if (format != "text" || evaluations.lengths.empty()) return;
@@ -146,24 +157,24 @@ void say_shard_done(const StudyCommandOptions& options, const StudyOutcome& outc
                                   outcome.waiting));
 }
 
-// CSV prints only one table; the study's folder has the others.
+// CSV and JSON print only one table; the study's folder has the others.
 void print_outcome(const StudyOutcome& outcome, const std::string& format) {
   const StudySettings& study = outcome.study;
-  const bool text = format == "text", csv = format == "csv";
+  const bool text = format == "text", data = is_data(format), latex = format == "latex";
   const auto shown = [&](const std::string& words) {
     std::cout << '\n' << (text ? wrapped(words, terminal_width()) : words) << '\n';
   };
   bool first = true;
   for (const StudyTable& one :
        study_tables(study, outcome, text ? TableUse::page : use_of(format))) {
-    if (csv && one.name != "results") continue;
+    if (data && one.name != "results") continue;
     if (!std::exchange(first, false)) std::cout << '\n';
     if (text && !one.title.empty()) std::cout << clean_line(one.title) << "\n\n";
-    print_table(one.table, format);
+    std::cout << formatted(one.table, format, words_of(one, study.name));
     // The first table has no title, and its caption is about the HTML page.
-    if (!csv && !one.title.empty() && !one.caption.empty()) shown(one.caption);
+    if (!data && !latex && !one.title.empty() && !one.caption.empty()) shown(one.caption);
   }
-  if (!csv && !study.note.empty()) shown(study.note);
+  if (!data && !study.note.empty()) shown(latex ? escape_latex(study.note) : study.note);
 }
 
 // Throws Error (failure) if runs, trials or evaluations failed, or if none finished.
@@ -250,6 +261,9 @@ void refuse_flags_of_runs(const StudyCommandOptions& options) {
 }
 
 void study_command(const StudyCommandOptions& options) {
+  if (options.chart.empty() && is_picture("." + options.format_or(""))) {
+    throw_usage("--format", *options.format + " is for --chart", "--render RECORD --chart NAME");
+  }
   const bool of_records = !options.render.empty() || !options.merge.empty();
   if (of_records) refuse_flags_of_runs(options);
   if (!options.render.empty()) return render_record(options);
@@ -277,7 +291,7 @@ void add_study_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "study",
       "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
-      "runs/STUDY/report.html and table.{md,csv,json}. A study that was stopped goes on.\n"
+      "runs/STUDY/report.html and table.{md,tex,csv,json}. A study that was stopped goes on.\n"
       "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
       "  --run NAME                    name of the study\n"
       "On several machines that share a folder, each with its own K of 1 to 8:\n"
@@ -305,7 +319,8 @@ void add_study_command(CLI::App& program) {
       "(default: all)");
   command
       ->add_option("--chart", options->chart,
-                   "--render prints this chart as SVG: curves, figures, lengths, "
+                   "--render prints this chart as SVG, or as PDF with --format pdf: curves, "
+                   "figures, lengths, "
                    "positions or bleu_by_length")
       ->needs(render)
       ->excludes(table);
@@ -330,8 +345,10 @@ void add_study_command(CLI::App& program) {
                     "rows in the file's order instead of the best first");
   command
       ->add_option("--format", options->format,
-                   "of the table: text, markdown or csv (default text; of --render markdown)")
-      ->check(CLI::IsMember({"text", "markdown", "csv"}));
+                   "of the table: text, markdown, csv, json or latex (default text; of --render "
+                   "markdown); of "
+                   "--chart: svg or pdf (default svg)")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "latex", "svg", "pdf"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
   command

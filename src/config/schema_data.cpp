@@ -57,8 +57,8 @@ std::vector<Key> data_keys() {
                                             "has none",
                                     .decides = Decides::nothing}),
       ROFORMER_KEY(data.train,
-                   {.help = "file of labelled examples: CSV, TSV, JSON Lines or (tagging) "
-                            "CoNLL columns, compressed or not",
+                   {.help = "file of labelled examples: CSV, TSV, JSON Lines, Parquet or "
+                            "(tagging) CoNLL columns, compressed or not",
                     .tasks = tasks_of_files(),
                     .decides = Decides::nothing}),
       ROFORMER_KEY(data.validation,

@@ -262,6 +262,7 @@ ByteSource::ByteSource(const std::filesystem::path& path, std::string begun)
   } else {
     is_seekable_ = error_.empty() && ::lseek(descriptor_, 0, SEEK_SET) == 0;
   }
+  if (begin_.starts_with(kParquetBegin) && error_.empty()) read_as_parquet();
   begins_ = !begin_.empty();
   if (begins_) first_ = begin_.front();
   const bool zip = begin_.starts_with(kZipBegin) || begin_.starts_with("PK\5\6");
@@ -275,8 +276,14 @@ ByteSource::~ByteSource() {
 
 // Returns false at the end of a plain file, and if it cannot be read.
 bool ByteSource::fill() {
-  const bool any = read_block(descriptor_, block_, error_);
-  if (!is_copy_) raw_bytes_ += block_.size();
+  const bool any = read_block(parquet_ ? parquet_->pipe() : descriptor_, block_, error_);
+  if (parquet_) {
+    const off_t place = ::lseek(descriptor_, 0, SEEK_CUR);  // that the child has reached
+    if (!is_copy_ && place > 0) raw_bytes_ = static_cast<std::uint64_t>(place);
+    if (!any && error_.empty()) error_ = parquet_->problem();
+  } else if (!is_copy_) {
+    raw_bytes_ += block_.size();
+  }
   return any;
 }
 
@@ -309,11 +316,21 @@ std::string_view ByteSource::read() {
   return bytes;
 }
 
-// A zip is read through its directory, which is at its end. A reader from the beginning would miss
-// a damaged member without an error.
+void ByteSource::read_as_parquet() {
+  if (!is_seekable_) copy();
+  begin_.clear();
+  if (!error_.empty()) return;
+  parquet_ = std::make_unique<ParquetRows>(descriptor_);
+  is_seekable_ = false;
+  if (fill()) begin_ = block_;
+}
+
+// A zip and a Parquet file are read through their directory, which is at the end. A reader from the
+// beginning would miss a damaged member of a zip without an error.
 void ByteSource::copy() {
   std::error_code error;
-  std::string name = (std::filesystem::temp_directory_path(error) / "roformer-zip-XXXXXX").string();
+  std::string name =
+      (std::filesystem::temp_directory_path(error) / "roformer-file-XXXXXX").string();
   const int file = ::mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) throw_failure(name, "cannot write: " + system_message(errno));
   ::unlink(name.c_str());
@@ -324,9 +341,10 @@ void ByteSource::copy() {
       if (written < 0) {
         const std::string reason = system_message(errno);
         ::close(file);
-        throw_failure(path_.string(),
-                      "is a zip that comes as a stream, and it cannot be stored: " + reason,
-                      "TMPDIR names another folder");
+        throw_failure(
+            path_.string(),
+            "is a zip or Parquet file that comes as a stream, and it cannot be stored: " + reason,
+            "TMPDIR names another folder");
       }
       bytes.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -369,6 +387,7 @@ bool ByteSource::require_archive_end(const std::string& file, bool is_tar, std::
 }
 
 std::string ByteSource::hint() const {
+  if (parquet_) return parquet_->hint();
   const std::string command = compressed_ ? compressed_->command() : "";
   if (command.empty()) return "";
   if (path_ == "-") return fmt::format("pipe it through {} -c", command);

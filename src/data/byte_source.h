@@ -1,6 +1,7 @@
 // The bytes of one file, decompressed while they are read; libarchive then looks for archives in
 // them. Also checks that an archive is complete and has no unread bytes before or after it, which
-// libarchive does not check. A zip that arrives as a stream is read from a copy.
+// libarchive does not check. A zip that arrives as a stream is read from a copy. The bytes of a
+// Parquet file are JSON Lines (parquet.h).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "data/parquet.h"
 
 namespace roformer {
 
@@ -34,8 +37,8 @@ class ByteSource {
   std::int64_t seek(std::int64_t offset, int whence);
   // Whether the first byte, decompressed, equals this one.
   bool begins_with(char byte) const { return begins_ && first_ == byte; }
-  // Bytes read so far from the file on the disk. Bytes that are read again after a seek count
-  // again.
+  // Bytes read so far from the file on the disk, or the place up to which a Parquet file is read.
+  // Bytes that are read again after a seek count again.
   std::uint64_t raw_bytes() const { return raw_bytes_; }
 
   // Reads the rest of a tar or zip in which `members` were found, folders included. Throws Error
@@ -49,6 +52,7 @@ class ByteSource {
   bool is_seekable_ = false;
   class CompressedFile;
   std::unique_ptr<CompressedFile> compressed_;
+  std::unique_ptr<ParquetRows> parquet_;
   bool is_copy_ = false;  // of what was compressed or came through a pipe
   std::string block_;     // the last block read from a plain file
   std::string begin_;     // the first bytes, read to detect the format
@@ -63,6 +67,7 @@ class ByteSource {
   std::string_view read_once();
   void read_to_end();
   void copy();
+  void read_as_parquet();
 };
 
 }  // namespace roformer

@@ -40,15 +40,15 @@ struct CodecLimits {
 // The longest windows that Zstandard has (2 GiB), if they are a small part of the free memory.
 CodecLimits codec_limits(std::uint64_t free_memory);
 
-// The first bytes of each packed format.
+// The first bytes of each packed format, Parquet (parquet.h) among them.
 using std::string_view_literals::operator""sv;
 inline constexpr std::string_view kGzipBegin = "\x1f\x8b"sv;
 inline constexpr std::string_view kBzip2Begin = "BZh"sv;
 inline constexpr std::string_view kXzBegin = "\xfd\x37zXZ\0"sv;
 inline constexpr std::string_view kZstdBegin = "\x28\xb5\x2f\xfd"sv;
 inline constexpr std::string_view kZipBegin = "PK\3\4"sv;
-inline constexpr std::array kPackedBegins = {kGzipBegin, kBzip2Begin, kXzBegin, kZstdBegin,
-                                             kZipBegin};
+inline constexpr std::array kPackedBegins = {kGzipBegin, kBzip2Begin, kXzBegin,
+                                             kZstdBegin, kZipBegin,   "PAR1"sv};
 constexpr std::size_t kCodecBegin = kXzBegin.size();  // the longest that codec_of compares
 
 // Chooses the codec by the first bytes of a file; null if they begin no compressed stream. Without

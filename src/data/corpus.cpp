@@ -64,9 +64,8 @@ void warn_of_fields(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
   log::warn(
-      "{} is read as plain text, with everything around its texts; JSON Lines (.jsonl) keep texts "
-      "in "
-      "a separate field",
+      "{} is read as plain text, with everything around its texts; JSON Lines (.jsonl) and "
+      "Parquet keep texts in a separate field",
       file.string());
 }
 

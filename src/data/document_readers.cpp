@@ -295,7 +295,7 @@ void JsonDocuments::take_line(std::string_view line) {
 
 bool is_json_lines(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
-  return ending == ".jsonl" || ending == ".ndjson";
+  return ending == ".jsonl" || ending == ".ndjson" || ending == ".parquet";
 }
 
 }  // namespace roformer

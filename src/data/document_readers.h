@@ -87,7 +87,8 @@ class JsonDocuments : public DocumentReader {
   std::string location() const;
 };
 
-// Whether a file's name has an ending of JSON Lines, compressed or not: "corpus.jsonl.gz".
+// Whether a file's name has an ending of JSON Lines, compressed or not ("corpus.jsonl.gz"), or of
+// Parquet, whose rows are read as JSON Lines.
 bool is_json_lines(const std::filesystem::path& file);
 
 }  // namespace roformer

@@ -224,7 +224,9 @@ PairFormat guess_pair_format(const fs::path& path) {
   const std::string ending = ending_of(path);
   if (ending == ".tmx") return PairFormat::tmx;
   if (ending == ".tsv") return PairFormat::tsv;
-  if (ending == ".jsonl" || ending == ".ndjson" || ending == ".json") return PairFormat::jsonl;
+  for (const char* const json : {".jsonl", ".ndjson", ".json", ".parquet"}) {
+    if (ending == json) return PairFormat::jsonl;
+  }
   // Two files of pairs would be mistaken for the two sides of one text.
   if (ending == ".csv") {
     throw_usage(path.string(), "is CSV, which is not read as sentence pairs",

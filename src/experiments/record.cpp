@@ -228,10 +228,10 @@ Table recorded_table(const fs::path& record, const std::string& name) {
                            record.string());
 }
 
-std::string recorded_chart(const fs::path& record, const std::string& name) {
+std::string recorded_chart(const fs::path& record, const std::string& name, std::string_view file) {
   const json document = read_record(record);
-  return to_svg(read_stored_chart(entry_named(document, {"charts", "chart"}, name, record.string()),
-                                  record.string()));
+  const json& stored = entry_named(document, {"charts", "chart"}, name, record.string());
+  return picture_file(draw(read_stored_chart(stored, record.string())), file);
 }
 
 }  // namespace roformer

@@ -47,8 +47,9 @@ nlohmann::json read_record(const std::filesystem::path& record);
 // (usage) for an unknown name.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
 
-// The chart of that name (study_results.h) as a standalone SVG picture. Throws as recorded_table
-// does.
-std::string recorded_chart(const std::filesystem::path& record, const std::string& name);
+// The chart of that name (study_results.h) as the bytes of a picture whose name ends like `file`.
+// Throws as recorded_table does.
+std::string recorded_chart(const std::filesystem::path& record, const std::string& name,
+                           std::string_view file = ".svg");
 
 }  // namespace roformer

@@ -232,8 +232,8 @@ std::vector<NamedChart> study_charts(const StudySettings& study, const StudyResu
   return charts;
 }
 
-std::string to_svg(const StudyChart& chart) {
-  return std::visit([](const auto& one) { return to_svg(one, SvgUse::standalone); }, chart);
+Drawing draw(const StudyChart& chart) {
+  return std::visit([](const auto& one) { return draw(one); }, chart);
 }
 
 }  // namespace roformer

@@ -17,6 +17,7 @@
 #include "experiments/study_rows.h"
 #include "experiments/study_table.h"
 #include "report/html.h"
+#include "report/table_format.h"
 
 namespace roformer {
 namespace {
@@ -236,13 +237,18 @@ std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const Origin& origin) {
   make_directories(folder);
   const InnerPath study_folder = InnerPath::named(folder);
-  std::string markdown;
+  std::string markdown, latex;
   for (const StudyTable& one : study_tables(study, results, TableUse::document)) {
     markdown += (markdown.empty() ? "" : "\n") + to_markdown(one.table);
     if (!one.caption.empty()) markdown += "\n" + one.caption + "\n";
+    const bool first = one.title.empty();  // its caption is about the page
+    latex += (latex.empty() ? "" : "\n") +
+             to_latex(one.table,
+                      {.title = first ? study.name : one.title, .note = first ? "" : one.caption});
   }
   if (!study.note.empty()) markdown += "\n" + study.note + "\n";
   write_file_atomically(study_folder / "table.md", markdown);
+  write_file_atomically(study_folder / "table.tex", latex);
   const std::vector<StudyTable> tables = study_tables(study, results, TableUse::data);
   for (const char* const name : kStudyTableNames) {
     const InnerPath file =

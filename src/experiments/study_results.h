@@ -77,8 +77,7 @@ std::optional<StudyChart> curve_chart(LineChart chart, const Column& metric,
 // The family of a scheme; "" for an unknown one.
 std::string family_of(const std::string& scheme);
 
-// A standalone picture.
-std::string to_svg(const StudyChart& chart);
+Drawing draw(const StudyChart& chart);
 
 // --- Files ---
 
@@ -90,8 +89,8 @@ std::string study_html(const StudySettings& study, const StudyResults& results,
 std::string study_json(const StudySettings& study, const StudyResults& results,
                        const Origin& origin);
 
-// Writes report.html and table.{md,csv,json} into the folder, and a CSV file for each further table
-// (lengths.csv, differences.csv). Returns the path of the report.
+// Writes report.html and table.{md,tex,csv,json} into the folder, and a CSV file for each further
+// table (lengths.csv, differences.csv). Returns the path of the report.
 std::filesystem::path write_study_report(const std::filesystem::path& folder,
                                          const StudySettings& study, const StudyResults& results,
                                          const Origin& origin);

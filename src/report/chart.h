@@ -1,13 +1,15 @@
-// Charts as SVG: lines with bands, dots with intervals, heat maps. They are readable in light and
-// dark (prefers-color-scheme), by colour-blind readers (palette and dashes), by screen readers
-// (title and description), and without any file or script beside them. No C++ library draws such
-// charts, so the drawing is our own.
+// Charts as SVG and PDF: lines with bands, dots with intervals, heat maps. They are readable in
+// light and dark, by colour-blind readers (palette and dashes), by screen readers (title and
+// description), and without any file or script beside them. No C++ library draws such charts, so
+// the drawing is our own.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "report/drawing.h"
 #include "report/number.h"
 
 namespace roformer {
@@ -20,7 +22,7 @@ struct Axis {
   Scale scale = Scale::linear;
   std::optional<double> minimum;  // of the data where not given
   std::optional<double> maximum;
-  std::vector<double> ticks = {};  // where to put labels, instead of at round values
+  std::vector<double> ticks = {};       // where to put labels, instead of at round values
   std::vector<std::string> names = {};  // of a heat map's rows or columns, instead of numbers
 
   std::string heading() const { return unit.empty() ? title : title + " (" + unit + ")"; }
@@ -135,18 +137,32 @@ struct HeatMapGrid {
   std::size_t columns = 4;
 };
 
-// A standalone picture has its own colours and background; an embedded one is part of a page that
-// holds chart_style() once.
-enum class SvgUse { standalone, embedded };
+Drawing draw(const LineChart& chart);
+Drawing draw(const LineChartGrid& grid);
+Drawing draw(const DotChart& chart);
+Drawing draw(const ShareChart& chart);
+Drawing draw(const HeatMap& chart);
+Drawing draw(const HeatMapGrid& grid);
 
-std::string to_svg(const LineChart& chart, SvgUse use = SvgUse::standalone);
-std::string to_svg(const LineChartGrid& grid, SvgUse use = SvgUse::standalone);
-std::string to_svg(const DotChart& chart, SvgUse use = SvgUse::standalone);
-std::string to_svg(const ShareChart& chart, SvgUse use = SvgUse::standalone);
-std::string to_svg(const HeatMap& chart, SvgUse use = SvgUse::standalone);
-std::string to_svg(const HeatMapGrid& grid, SvgUse use = SvgUse::standalone);
+// A standalone picture has its own colours and ground (svg.h); an embedded one is part of a page
+// that holds chart_style() once.
+enum class SvgUse { standalone, embedded };
+std::string to_svg(const Drawing& drawing, SvgUse use = SvgUse::standalone);
+template <class Chart>
+std::string to_svg(const Chart& chart, SvgUse use = SvgUse::standalone) {
+  return to_svg(draw(chart), use);
+}
 
 // The style sheet that embedded charts rely on.
 std::string chart_style();
+
+// A page of the picture's size, in the light colours. Text is in Helvetica and Symbol, which every
+// reader has; characters that they lack become "?", and a warning counts them.
+std::string to_pdf(const Drawing& drawing);
+
+// The bytes of a file with this name: PDF if it ends in .pdf, else SVG.
+std::string picture_file(const Drawing& drawing, std::string_view file);
+// True for names that end in .svg or .pdf.
+bool is_picture(std::string_view file);
 
 }  // namespace roformer

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "report/svg.h"
+#include "report/chart_parts.h"
 
 namespace roformer {
 namespace {
@@ -24,7 +24,7 @@ constexpr Anchors kSequential{0x440154, 0x472c7a, 0x3b518b, 0x2c718e, 0x21908d,
 constexpr Anchors kDiverging{0x2166ac, 0x4393c3, 0x92c5de, 0xd1e5f0, 0xf7f7f7,
                              0xfddbc7, 0xf4a582, 0xd6604d, 0xb2182b};
 
-std::string colour_of(int level, HeatMap::Colours colours) {
+std::string level_colour(int level, HeatMap::Colours colours) {
   const Anchors& anchors = colours == HeatMap::Colours::sequential ? kSequential : kDiverging;
   const double point = static_cast<double>(level) / (kLevels - 1) * (anchors.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(point), anchors.size() - 2);
@@ -69,10 +69,11 @@ ValueRange range_of(const HeatMap& chart) {
   return {.low = low, .high = high};
 }
 
-// The cells of each level as one path in units of cells; level -1 is for masked positions.
-// Neighbours of one level in a row are one rectangle.
-std::map<int, std::string> cell_paths(const HeatMap& chart, const ValueRange& range) {
-  std::map<int, std::string> paths;
+// The cells of each level in units of cells; level -1 is for masked positions. Neighbours of one
+// level in a row are one rectangle.
+std::map<int, std::vector<PlotArea>> cells_of_levels(const HeatMap& chart,
+                                                     const ValueRange& range) {
+  std::map<int, std::vector<PlotArea>> levels;
   const auto level_of = [&](double value) {
     return std::isfinite(value) ? range.level(value) : -1;
   };
@@ -82,11 +83,14 @@ std::map<int, std::string> cell_paths(const HeatMap& chart, const ValueRange& ra
       const int level = level_of(values[begin]);
       std::size_t end = begin + 1;
       while (end < values.size() && level_of(values[end]) == level) ++end;
-      paths[level] += fmt::format("M{} {}h{}v1h-{}z", begin, row, end - begin, end - begin);
+      levels[level].push_back({.left = static_cast<double>(begin),
+                               .top = static_cast<double>(row),
+                               .width = static_cast<double>(end - begin),
+                               .height = 1});
       begin = end;
     }
   }
-  return paths;
+  return levels;
 }
 
 // The axis of rows or columns: ticks at cells' centres, numbered from 0 or over the given range.
@@ -116,20 +120,23 @@ struct CellAxis {
   }
 };
 
-std::string colour_bar(const HeatMap& chart, const ValueRange& range, const PlotArea& bar) {
-  std::string result;
+Marks colour_bar(const HeatMap& chart, const ValueRange& range, const PlotArea& bar) {
+  Marks result;
   const double step = bar.height / kLevels;
   for (int level = 0; level < kLevels; ++level) {
-    result += fmt::format(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" class=\"cells\"/>\n",
-        coordinate(bar.left), coordinate(bar.bottom() - step * (level + 1)), coordinate(bar.width),
-        coordinate(step + 0.3), colour_of(level, chart.colours));
+    result += Mark{.kind = Mark::Kind::rectangles,
+                   .classes = "cells",
+                   .rectangles = {{.left = bar.left,
+                                   .top = bar.bottom() - step * (level + 1),
+                                   .width = bar.width,
+                                   .height = step + 0.3}},
+                   .fill = level_colour(level, chart.colours)};
   }
   const AxisScale scale{.low = range.low, .high = range.high};
   for (const Tick& tick : make_ticks(scale, vertical_tick_target(bar.height))) {
     const double y = bar.bottom() - bar.height * scale.fraction(tick.value);
-    result += svg_line(bar.right(), y, bar.right() + 4, y, "axis");
-    result += svg_text(bar.right() + 8, y + 4.2, tick.label, {.classes = "tick"});
+    result += line_mark(bar.right(), y, bar.right() + 4, y, "axis");
+    result += text_mark(bar.right() + 8, y + 4.2, tick.label, {.classes = "tick"});
   }
   return result;
 }
@@ -145,10 +152,10 @@ struct Picture {
   double width = 0;
   double height = 0;
   std::string description;
-  std::string content;  // all but the heading
+  Marks content;  // all but the heading
 };
 
-Picture draw(const HeatMap& chart) {
+Picture picture_of(const HeatMap& chart) {
   ROFORMER_ASSERT(!chart.values.empty() && !chart.values.front().empty());
   const std::size_t rows = chart.values.size();
   const std::size_t columns = chart.values.front().size();
@@ -166,19 +173,18 @@ Picture draw(const HeatMap& chart) {
       CellAxis{chart.rows, rows}.ticks(vertical_tick_target(area.height), area.height);
   area.left = 26 + widest_tick_label(row_ticks);
 
-  std::string content =
-      fmt::format("<g class=\"cells\" transform=\"translate({} {}) scale({:.6g})\">\n",
-                  coordinate(area.left), coordinate(area.top), cell);
-  for (const auto& [level, path] : cell_paths(chart, range)) {
-    content += level < 0 ? fmt::format("<path d=\"{}\" class=\"masked\"/>\n", path)
-                         : fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", path,
-                                       colour_of(level, chart.colours));
+  Mark cells{.classes = "cells", .points = {{area.left, area.top}}, .scale = cell};
+  for (auto& [level, rectangles] : cells_of_levels(chart, range)) {
+    cells.marks += Mark{.kind = Mark::Kind::rectangles,
+                        .classes = level < 0 ? "masked" : "",
+                        .rectangles = std::move(rectangles),
+                        .fill = level < 0 ? "" : level_colour(level, chart.colours)};
   }
-  content += "</g>\n";
+  Marks content{std::move(cells)};
   for (const Tick& tick : row_ticks) {
     const double y = area.top + area.height * row_scale.fraction(tick.value);
-    content += svg_line(area.left - 4, y, area.left, y, "axis");
-    content += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
+    content += line_mark(area.left - 4, y, area.left, y, "axis");
+    content += text_mark(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
   }
   const std::vector<Tick> column_ticks =
       CellAxis{chart.columns, columns}.ticks(horizontal_tick_target(area.width), area.width);
@@ -188,24 +194,22 @@ Picture draw(const HeatMap& chart) {
   const double labels_height = turned ? widest + 8 : 18;
   for (const Tick& tick : column_ticks) {
     const double x = area.left + area.width * column_scale.fraction(tick.value);
-    content += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
-    if (turned) {
-      content += fmt::format("<g transform=\"translate({} {}) rotate(-90)\">{}</g>\n",
-                             coordinate(x + 4.2), coordinate(area.bottom() + 8),
-                             svg_text(0, 0, tick.label, {.classes = "tick", .anchor = "end"}));
-    } else {
-      content +=
-          svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
-    }
+    content += line_mark(x, area.bottom(), x, area.bottom() + 4, "axis");
+    Mark label = turned ? text_mark(x + 4.2, area.bottom() + 8, tick.label,
+                                    {.classes = "tick", .anchor = "end"})
+                        : text_mark(x, area.bottom() + 18, tick.label,
+                                    {.classes = "tick", .anchor = "middle"});
+    label.upwards = turned;
+    content += std::move(label);
   }
   const double below = area.bottom() + labels_height;
-  content += svg_text(16, area.top - 12, chart.rows.heading(), {.classes = "muted"});
-  content += svg_text(area.left + area.width / 2, below + 20, chart.columns.heading(),
-                      {.classes = "muted", .anchor = "middle"});
+  content += text_mark(16, area.top - 12, chart.rows.heading(), {.classes = "muted"});
+  content += text_mark(area.left + area.width / 2, below + 20, chart.columns.heading(),
+                       {.classes = "muted", .anchor = "middle"});
   const PlotArea bar{
       .left = area.right() + 26, .top = area.top, .width = 14, .height = area.height};
   content += colour_bar(chart, range, bar);
-  content += svg_text(bar.left, area.top - 12, chart.value_title, {.classes = "muted"});
+  content += text_mark(bar.left, area.top - 12, chart.value_title, {.classes = "muted"});
   const double heading = unbroken(chart.title, chart.subtitle).width;
   const double labels = std::max(60.0, text_width(chart.value_title, 12.5) + 16);
   return {.width = std::max(heading, bar.left + labels),
@@ -218,15 +222,14 @@ Picture draw(const HeatMap& chart) {
 
 }  // namespace
 
-std::string to_svg(const HeatMap& chart, SvgUse use) {
-  const Picture picture = draw(chart);
-  return svg_document(frame_of(chart, picture.description, picture.width, picture.height, use),
-                      picture.content);
+Drawing draw(const HeatMap& chart) {
+  const Picture picture = picture_of(chart);
+  return drawing_of(chart, picture.description, picture.width, picture.height, picture.content);
 }
 
-std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
+Drawing draw(const HeatMapGrid& grid) {
   ROFORMER_ASSERT(grid.columns > 0);
-  std::string content;
+  Marks content;
   std::string description = fmt::format("{} heat maps.", grid.maps.size());
   double width = unbroken(grid.title, grid.subtitle).width;
   double top = unbroken(grid.title, grid.subtitle).height(false);
@@ -235,10 +238,10 @@ std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
     double row_height = 0;
     for (std::size_t i = begin; i < std::min(begin + grid.columns, grid.maps.size()); ++i) {
       const HeatMap& map = grid.maps[i];
-      const Picture picture = draw(map);
-      content +=
-          fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n", coordinate(left),
-                      coordinate(top), unbroken(map.title, map.subtitle).draw(), picture.content);
+      const Picture picture = picture_of(map);
+      Marks marks = unbroken(map.title, map.subtitle).draw();
+      marks += picture.content;
+      content += Mark{.points = {{left, top}}, .marks = std::move(marks)};
       description += " " + map.title + ": " + picture.description;
       left += picture.width;
       row_height = std::max(row_height, picture.height);
@@ -246,7 +249,7 @@ std::string to_svg(const HeatMapGrid& grid, SvgUse use) {
     top += row_height;
     width = std::max(width, left);
   }
-  return svg_document(frame_of(grid, std::move(description), width, top, use), content);
+  return drawing_of(grid, std::move(description), width, top, content);
 }
 
 }  // namespace roformer

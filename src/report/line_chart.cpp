@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "report/chart_parts.h"
 #include "report/svg.h"
 
 namespace roformer {
@@ -29,18 +30,6 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
     for (const std::size_t i : kept) result.push_back(points[i]);
     begin = end;
-  }
-  return result;
-}
-
-std::string line_path(const std::vector<Point>& points) {
-  std::string result;
-  bool joined = false;
-  for (const Point& point : points) {
-    if (point.drawn()) {
-      result += (joined ? "L" : "M") + coordinate(point.x) + " " + coordinate(point.y);
-    }
-    joined = point.drawn();
   }
   return result;
 }
@@ -86,7 +75,7 @@ constexpr std::size_t kMostMarkers = 12;
 
 class LineDrawing {
  public:
-  LineDrawing(const LineChart& chart, SvgUse use) : chart_(chart), use_(use) {
+  explicit LineDrawing(const LineChart& chart) : chart_(chart) {
     for (const auto* all : {&chart.series, &chart.context}) {
       for (const Series& series : *all) {
         ROFORMER_ASSERT(series.x.size() == series.y.size());
@@ -98,27 +87,27 @@ class LineDrawing {
     lay_out();
   }
 
-  std::string draw() const {
+  Drawing draw() const {
     const auto scale_text = [](const AxisScale& scale, double begin, double length) {
       return fmt::format("[{},{},{},{},{}]", scale.low, scale.high, coordinate(begin),
                          coordinate(length), scale.scale == Axis::Scale::logarithmic ? 1 : 0);
     };
-    SvgFrame frame = frame_of(chart_, description(), chart_.width, height(), use_);
-    frame.attributes = fmt::format(" data-x=\"{}\" data-y=\"{}\" data-x-title=\"{}\"",
-                                   scale_text(x_scale_, area_.left, area_.width),
-                                   scale_text(y_scale_, area_.bottom(), -area_.height),
-                                   escape_xml(chart_.x.title));
-    return svg_document(frame, content());
+    Drawing drawing = drawing_of(chart_, description(), chart_.width, height(), content());
+    drawing.attributes = fmt::format(" data-x=\"{}\" data-y=\"{}\" data-x-title=\"{}\"",
+                                     scale_text(x_scale_, area_.left, area_.width),
+                                     scale_text(y_scale_, area_.bottom(), -area_.height),
+                                     escape_xml(chart_.x.title));
+    return drawing;
   }
 
   // All but the heading.
-  std::string content() const {
-    std::string result = vertical_axis(chart_.y, y_scale_, area_, heading_height_ - 12);
+  Marks content() const {
+    Marks result = vertical_axis(chart_.y, y_scale_, area_, heading_height_ - 12);
     result += horizontal_axis(chart_.x, x_scale_, area_);
     result += draw_context();
     result += draw_references();
     result += draw_series();
-    return result + (direct_ ? draw_direct_labels() : legend_.draw(16, area_.bottom() + 50));
+    return result += (direct_ ? draw_direct_labels() : legend_.draw(16, area_.bottom() + 50));
   }
 
   double height() const {
@@ -141,7 +130,6 @@ class LineDrawing {
   };
 
   const LineChart& chart_;
-  SvgUse use_;
   AxisScale x_scale_;
   AxisScale y_scale_;
   double heading_height_ = 0;
@@ -237,10 +225,10 @@ class LineDrawing {
   }
 
   // A closed shape between the two borders for each stretch where both are drawn.
-  std::string band(const Series& series) const {
+  std::vector<Point> band(const Series& series) const {
     const std::vector<Point> low = points(series, series.low);
     const std::vector<Point> high = points(series, series.high);
-    std::string shapes;
+    std::vector<Point> shapes;
     const auto drawn = [&](std::size_t i) { return low[i].drawn() && high[i].drawn(); };
     for (std::size_t begin = 0; begin < low.size();) {
       std::size_t end = begin;
@@ -250,106 +238,108 @@ class LineDrawing {
           return thinned({border.begin() + static_cast<std::ptrdiff_t>(begin),
                           border.begin() + static_cast<std::ptrdiff_t>(end)});
         };
-        std::vector<Point> shape = part(high);
-        const std::vector<Point> below = part(low);
-        shape.insert(shape.end(), below.rbegin(), below.rend());
-        shapes += line_path(shape) + "Z";
+        const std::vector<Point> above = part(high), below = part(low);
+        shapes.insert(shapes.end(), above.begin(), above.end());
+        shapes.insert(shapes.end(), below.rbegin(), below.rend());
+        shapes.push_back({.x = std::nan(""), .y = 0});
       }
       begin = end + 1;
     }
     return shapes;
   }
 
-  // A nested svg cuts off lines outside the axes' range, and needs no id to be referred to.
-  std::string open_plot() const {
-    return fmt::format(
-        "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\" "
-        "overflow=\"hidden\">\n",
-        coordinate(area_.left - 5), coordinate(area_.top), coordinate(area_.width + 10),
-        coordinate(area_.height));
+  // Lines outside the axes' range are cut off.
+  Mark in_plot(Marks marks) const {
+    return {.clip = PlotArea{.left = area_.left - 5,
+                             .top = area_.top,
+                             .width = area_.width + 10,
+                             .height = area_.height},
+            .marks = std::move(marks)};
   }
 
-  std::string draw_context() const {
-    if (chart_.context.empty()) return "";
-    std::string result = open_plot();
+  Marks draw_context() const {
+    Marks lines;
     for (const Series& series : chart_.context) {
-      result += fmt::format("<path d=\"{}\" class=\"context\"/>\n",
-                            line_path(thinned(points(series, series.y))));
+      lines += Mark{.kind = Mark::Kind::path,
+                    .classes = "context",
+                    .points = thinned(points(series, series.y))};
     }
-    return result + "</svg>\n";
+    return lines.empty() ? lines : Marks{in_plot(std::move(lines))};
   }
 
-  std::string draw_series() const {
-    std::string result = open_plot();
+  Marks draw_series() const {
+    Marks result;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
-      const std::string shape = band(chart_.series[i]);
+      std::vector<Point> shape = band(chart_.series[i]);
       if (shape.empty()) continue;
-      result += fmt::format("<path d=\"{}\" class=\"band c{}\"/>\n", shape, series_colour(i));
+      result += Mark{.kind = Mark::Kind::path,
+                     .classes = fmt::format("band c{}", series_colour(i)),
+                     .points = std::move(shape),
+                     .closed = true};
     }
     // The first series are what people look for: they are drawn last, on top.
     for (std::size_t i = chart_.series.size(); i-- > 0;) {
       const Series& series = chart_.series[i];
       const std::vector<Point> all = points(series, series.y);
-      result += fmt::format("<path d=\"{}\" class=\"line c{}\" data-name=\"{}\"",
-                            line_path(thinned(all)), series_colour(i), escape_xml(series.name));
-      if (!series_dashes(i).empty()) {
-        result += fmt::format(" stroke-dasharray=\"{}\"", series_dashes(i));
-      }
-      result += "/>\n";
+      result += Mark{.kind = Mark::Kind::path,
+                     .classes = fmt::format("line c{}", series_colour(i)),
+                     .points = thinned(all),
+                     .name = series.name,
+                     .dashes = std::string(series_dashes(i))};
       const bool marked =
           chart_.markers == LineChart::Markers::always ||
           (chart_.markers == LineChart::Markers::automatic && all.size() <= kMostMarkers);
       for (const Point& point : all) {
         if (!marked || !point.drawn()) continue;
-        result += svg_circle(point.x, point.y, 3, fmt::format("point c{}", series_colour(i)));
+        result += circle_mark(point.x, point.y, 3, fmt::format("point c{}", series_colour(i)));
       }
     }
-    return result + "</svg>\n";
+    return {in_plot(std::move(result))};
   }
 
-  std::string draw_references() const {
-    std::string result;
+  Marks draw_references() const {
+    Marks result;
     for (const ReferenceLine& line : chart_.references) {
       if (line.direction == ReferenceLine::Direction::vertical) {
         const double x = area_.left + area_.width * x_scale_.fraction(line.value);
-        result += svg_line(x, area_.top - 4, x, area_.bottom(), "reference");
+        result += line_mark(x, area_.top - 4, x, area_.bottom(), "reference");
         const bool right_half = x > area_.left + 0.75 * area_.width;
-        result += svg_text(x + (right_half ? 3 : -3), area_.top - 8, line.label,
-                           {.classes = "muted", .anchor = right_half ? "end" : "start"});
+        result += text_mark(x + (right_half ? 3 : -3), area_.top - 8, line.label,
+                            {.classes = "muted", .anchor = right_half ? "end" : "start"});
       } else {
         const double y = area_.bottom() - area_.height * y_scale_.fraction(line.value);
-        result += svg_line(area_.left, y, area_.right(), y, "reference");
+        result += line_mark(area_.left, y, area_.right(), y, "reference");
         // Curves begin together on the left more often than they end together on the right.
-        result += svg_text(area_.right() - 6, y - 5, line.label,
-                           {.classes = "muted halo", .anchor = "end"});
+        result += text_mark(area_.right() - 6, y - 5, line.label,
+                            {.classes = "muted halo", .anchor = "end"});
       }
     }
     return result;
   }
 
-  std::string draw_direct_labels() const {
-    std::string result;
+  Marks draw_direct_labels() const {
+    Marks result;
     for (const Label& label : labels_) {
       const double x = area_.right() + 6;
       const int colour = series_colour(label.index);
-      result += fmt::format("<path d=\"M{} {}L{} {}h4\" class=\"leader c{}\"/>\n", coordinate(x),
-                            coordinate(label.end), coordinate(x + 14), coordinate(label.y), colour);
-      result += svg_text(x + 22, label.y + 4.2, chart_.series[label.index].name,
-                         {.classes = fmt::format("label c{}", colour)});
+      result += Mark{.kind = Mark::Kind::path,
+                     .classes = fmt::format("leader c{}", colour),
+                     .points = {{x, label.end}, {x + 14, label.y}, {x + 18, label.y}}};
+      result += text_mark(x + 22, label.y + 4.2, chart_.series[label.index].name,
+                          {.classes = fmt::format("label c{}", colour)});
     }
     return result;
   }
 };
 
 // Panels of `width` side by side; returns the height of the highest.
-double draw_row(const std::vector<LineChart>& panels, double width, double top,
-                std::string& content) {
+double draw_row(const std::vector<LineChart>& panels, double width, double top, Marks& content) {
   double height = 0;
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const LineDrawing panel(panels[i], SvgUse::embedded);
-    content += fmt::format("<g transform=\"translate({} {})\">\n{}{}</g>\n",
-                           coordinate(width * static_cast<double>(i)), coordinate(top),
-                           heading_of(panels[i]).draw(), panel.content());
+    const LineDrawing panel(panels[i]);
+    Marks marks = heading_of(panels[i]).draw();
+    marks += panel.content();
+    content += Mark{.points = {{width * static_cast<double>(i), top}}, .marks = std::move(marks)};
     height = std::max(height, panel.height());
   }
   return height;
@@ -357,11 +347,11 @@ double draw_row(const std::vector<LineChart>& panels, double width, double top,
 
 }  // namespace
 
-std::string to_svg(const LineChart& chart, SvgUse use) {
-  return LineDrawing(chart, use).draw();
+Drawing draw(const LineChart& chart) {
+  return LineDrawing(chart).draw();
 }
 
-std::string to_svg(const LineChartGrid& grid, SvgUse use) {
+Drawing draw(const LineChartGrid& grid) {
   ROFORMER_ASSERT(grid.columns > 0);
   const auto columns =
       static_cast<int>(std::max<std::size_t>(1, std::min(grid.columns, grid.panels.size())));
@@ -370,10 +360,10 @@ std::string to_svg(const LineChartGrid& grid, SvgUse use) {
   for (LineChart& panel : panels) {
     panel.width = grid.width / columns;
     panel.height = grid.panel_height;
-    description += " " + panel.title + ": " + LineDrawing(panel, use).description();
+    description += " " + panel.title + ": " + LineDrawing(panel).description();
   }
   const double width = grid.width;
-  std::string content;
+  Marks content;
   double top = heading_of(grid).height(false);
   for (std::size_t begin = 0; begin < panels.size(); begin += static_cast<std::size_t>(columns)) {
     const std::size_t end = std::min(panels.size(), begin + static_cast<std::size_t>(columns));
@@ -381,7 +371,7 @@ std::string to_svg(const LineChartGrid& grid, SvgUse use) {
                                      panels.begin() + static_cast<std::ptrdiff_t>(end));
     top += draw_row(row, width / columns, top, content);
   }
-  return svg_document(frame_of(grid, std::move(description), width, top, use), content);
+  return drawing_of(grid, std::move(description), width, top, content);
 }
 
 }  // namespace roformer

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "report/svg.h"
+#include "report/chart_parts.h"
 
 namespace roformer {
 namespace {
@@ -24,9 +24,9 @@ void fit_between(PlotArea& area, const std::vector<std::string>& names,
   area.width = std::max(60.0, width - area.left - widest(labels) - margin);
 }
 
-std::string name_of_row(const PlotArea& area, double middle, const std::string& name) {
-  return svg_text(area.left - 10, middle + 4.2, fitted_text(name, area.left - 14),
-                  {.classes = "ink", .anchor = "end"});
+Mark name_of_row(const PlotArea& area, double middle, const std::string& name) {
+  return text_mark(area.left - 10, middle + 4.2, fitted_text(name, area.left - 14),
+                   {.classes = "ink", .anchor = "end"});
 }
 
 constexpr double kRow = 24;
@@ -74,8 +74,8 @@ class DotDrawing {
     fit_between(area_, names, labels, chart.width, 30);
   }
 
-  std::string draw(SvgUse use) const {
-    std::string content = horizontal_axis(chart_.value, scale_, area_);
+  Drawing draw() const {
+    Marks content = horizontal_axis(chart_.value, scale_, area_);
     for (const ReferenceLine& line : chart_.references) content += draw_reference(line);
     for (std::size_t i = 0; i < chart_.dots.size(); ++i) content += draw_dot(i);
     double height = area_.bottom() + 50;
@@ -85,7 +85,7 @@ class DotDrawing {
     }
     const std::string description =
         fmt::format("Dots of {} for {} names.", chart_.value.heading(), chart_.dots.size());
-    return svg_document(frame_of(chart_, description, chart_.width, height, use), content);
+    return drawing_of(chart_, description, chart_.width, height, content);
   }
 
  private:
@@ -106,35 +106,35 @@ class DotDrawing {
                : series_colour(static_cast<std::size_t>(group - groups_.begin()));
   }
 
-  std::string draw_reference(const ReferenceLine& line) const {
+  Marks draw_reference(const ReferenceLine& line) const {
     const double x = x_of(line.value);
     const bool right_half = x > area_.left + 0.5 * area_.width;
-    return svg_line(x, area_.top - 4, x, area_.bottom(), "reference") +
-           svg_text(x + (right_half ? 3 : -3), area_.top - 8, line.label,
-                    {.classes = "muted", .anchor = right_half ? "end" : "start"});
+    return {line_mark(x, area_.top - 4, x, area_.bottom(), "reference"),
+            text_mark(x + (right_half ? 3 : -3), area_.top - 8, line.label,
+                      {.classes = "muted", .anchor = right_half ? "end" : "start"})};
   }
 
-  std::string draw_dot(std::size_t index) const {
+  Marks draw_dot(std::size_t index) const {
     const Dot& dot = chart_.dots[index];
     const int c = colour(dot);
     const double y = area_.top + 3 + kRow * (static_cast<double>(index) + 0.5);
-    std::string result =
-        svg_line(area_.left, y, area_.right(), y, "grid") + name_of_row(area_, y, dot.name) +
-        svg_text(area_.right() + 14, y + 4.2, label_of(chart_, dot), {.classes = "tick"});
+    Marks result{
+        line_mark(area_.left, y, area_.right(), y, "grid"), name_of_row(area_, y, dot.name),
+        text_mark(area_.right() + 14, y + 4.2, label_of(chart_, dot), {.classes = "tick"})};
     if (!std::isfinite(dot.value)) return result;
     if (dot.low && dot.high && std::isfinite(*dot.low) && std::isfinite(*dot.high)) {
       const std::string classes = fmt::format("whisker c{}", c);
-      result += svg_line(x_of(*dot.low), y, x_of(*dot.high), y, classes);
+      result += line_mark(x_of(*dot.low), y, x_of(*dot.high), y, classes);
       for (const double end : {*dot.low, *dot.high}) {
-        result += svg_line(x_of(end), y - 4, x_of(end), y + 4, classes);
+        result += line_mark(x_of(end), y - 4, x_of(end), y + 4, classes);
       }
     }
     for (const double part : dot.parts) {
       if (!std::isfinite(part)) continue;
-      result += svg_circle(x_of(part), y, 3, fmt::format("line part c{}", c));
+      result += circle_mark(x_of(part), y, 3, fmt::format("line part c{}", c));
     }
-    return result + svg_circle(x_of(dot.value), y, 5, fmt::format("fill c{}", c),
-                               dot.name + ": " + label_of(chart_, dot));
+    return result += circle_mark(x_of(dot.value), y, 5, fmt::format("fill c{}", c),
+                                 dot.name + ": " + label_of(chart_, dot));
   }
 };
 
@@ -163,15 +163,14 @@ class ShareDrawing {
     area_.height = y - area_.top + 3;
   }
 
-  std::string draw(SvgUse use) const {
+  Drawing draw() const {
     const Axis axis{.title = chart_.axis, .unit = "%"};
-    std::string content = legend_.draw(16, heading_of(chart_).height(false) - 6);
+    Marks content = legend_.draw(16, heading_of(chart_).height(false) - 6);
     content += horizontal_axis(axis, {.low = 0, .high = 100}, area_);
     for (std::size_t i = 0; i < chart_.bars.size(); ++i) content += draw_bar(i);
     const std::string description =
         fmt::format("Shares of {} parts in {} bars.", chart_.parts.size(), chart_.bars.size());
-    return svg_document(frame_of(chart_, description, chart_.width, area_.bottom() + 50, use),
-                        content);
+    return drawing_of(chart_, description, chart_.width, area_.bottom() + 50, content);
   }
 
  private:
@@ -180,21 +179,21 @@ class ShareDrawing {
   PlotArea area_;
   std::vector<double> tops_;
 
-  std::string draw_bar(std::size_t index) const {
+  Marks draw_bar(std::size_t index) const {
     const ShareBar& bar = chart_.bars[index];
     const double y = tops_[index], middle = y + kBar / 2;
-    std::string result = name_of_row(area_, middle, bar.name) +
-                         svg_text(area_.right() + 12, middle + 4.2, bar.label, {.classes = "tick"});
+    Marks result{name_of_row(area_, middle, bar.name),
+                 text_mark(area_.right() + 12, middle + 4.2, bar.label, {.classes = "tick"})};
     double x = area_.left;
     for (std::size_t part = 0; part < bar.shares.size(); ++part) {
       const double share = bar.shares[part];
       if (!std::isfinite(share) || share <= 0) continue;
       const double width = area_.width * share;
-      result += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"fill c{}\">"
-          "<title>{}</title></rect>\n",
-          coordinate(x), coordinate(y), coordinate(width), coordinate(kBar), series_colour(part),
-          escape_xml(fmt::format("{}, {}: {:.1f} %", bar.name, chart_.parts[part], 100 * share)));
+      result += Mark{
+          .kind = Mark::Kind::rectangles,
+          .classes = fmt::format("fill c{}", series_colour(part)),
+          .rectangles = {{.left = x, .top = y, .width = width, .height = kBar}},
+          .tooltip = fmt::format("{}, {}: {:.1f} %", bar.name, chart_.parts[part], 100 * share)};
       x += width;
     }
     return result;
@@ -203,12 +202,12 @@ class ShareDrawing {
 
 }  // namespace
 
-std::string to_svg(const DotChart& chart, SvgUse use) {
-  return DotDrawing(chart).draw(use);
+Drawing draw(const DotChart& chart) {
+  return DotDrawing(chart).draw();
 }
 
-std::string to_svg(const ShareChart& chart, SvgUse use) {
-  return ShareDrawing(chart).draw(use);
+Drawing draw(const ShareChart& chart) {
+  return ShareDrawing(chart).draw();
 }
 
 }  // namespace roformer

@@ -4,210 +4,185 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
-
-#include "base/terminal.h"
 
 namespace roformer {
 namespace {
 
-// The round number next to `step`: 1, 2, 5 or 10 times a power of ten.
-double round_step(double step) {
-  const double power = std::pow(10.0, std::floor(std::log10(step)));
-  const double digits = step / power;
-  return power * (digits < 1.5 ? 1 : digits < 3.5 ? 2 : digits < 7.5 ? 5 : 10);
+constexpr const char* kFont =
+    "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation "
+    "Sans',sans-serif";
+
+// All of a style but its colours.
+std::string shape_declarations(const Style& style) {
+  std::string result;
+  const auto add = [&](const std::string& text) { result += (result.empty() ? "" : ";") + text; };
+  if (style.fill == Paint::none) add("fill:none");
+  if (style.stroke_width > 0) add(fmt::format("stroke-width:{}", style.stroke_width));
+  if (!style.dashes.empty()) add(fmt::format("stroke-dasharray:{}", style.dashes));
+  if (style.opacity > 0) add(fmt::format("opacity:{}", style.opacity));
+  if (!style.others.empty()) add(std::string(style.others));
+  return result;
 }
 
-// Ticks of one axis share their power of a thousand and their digits: 0, 0.5k, 1.0k.
-std::vector<Tick> labelled(const std::vector<double>& values) {
-  double largest = 0;
-  for (const double value : values) largest = std::max(largest, std::abs(value));
-  const bool tiny = largest < 1e-3;
-  const bool huge = largest >= 1e13;
-  const double unit = largest >= 1e10 ? 1e9 : largest >= 1e7 ? 1e6 : largest >= 1e4 ? 1e3 : 1;
-  const char* const suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : unit == 1e3 ? "k" : "";
-  int digits = 0;
-  for (const double value : values) {
-    const auto is_whole = [&](int places) {
-      const double scaled = value / unit * std::pow(10.0, places);
-      return std::abs(scaled - std::round(scaled)) < 1e-6 * std::max(1.0, std::abs(scaled));
-    };
-    while (digits < 6 && !is_whole(digits)) ++digits;
+std::string colour_declarations(const Style& style, std::size_t series, Ground ground) {
+  std::string result;
+  if (style.fill && style.fill != Paint::none) {
+    result += "fill:" + colour_of(*style.fill, series, ground);
   }
-  std::vector<Tick> ticks;
-  for (const double value : values) {
-    std::string label = "0";
-    if (value != 0 && (tiny || huge)) {
-      label = fmt::format("{:.3g}", value);
-      // 2e-05 -> 2e-5
-      const std::size_t zero = label.find_first_of("-+", 1);
-      if (zero != std::string::npos && label[zero + 1] == '0') label.erase(zero + 1, 1);
-    } else if (value != 0) {
-      label = fmt::format("{:.{}f}{}", value / unit, digits, suffix);
-    }
-    ticks.push_back({.value = value, .label = std::move(label)});
-  }
-  return ticks;
-}
-
-std::vector<double> linear_ticks(double low, double high, int target) {
-  const double step = round_step((high - low) / target);
-  std::vector<double> values;
-  const double slack = 1e-9 * (high - low);
-  for (double i = std::ceil((low - slack) / step); i * step <= high + slack; ++i) {
-    values.push_back(i * step);
-  }
-  return values;
-}
-
-std::vector<double> logarithmic_ticks(double low, double high, int target) {
-  const int first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
-  const int last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
-  const int stride = std::max(1, (last - first) / target);
-  const bool fine = last - first <= target / 2;
-  std::vector<double> values;
-  for (int power = first; power <= last; power += stride) {
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      if (digit != 1.0 && !fine) break;
-      const double value = digit * std::pow(10.0, power);
-      if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) values.push_back(value);
-    }
-  }
-  return values;
-}
-
-}  // namespace
-
-double AxisScale::fraction(double value) const {
-  if (scale == Axis::Scale::linear) return (value - low) / (high - low);
-  if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
-  return std::log(value / low) / std::log(high / low);
-}
-
-AxisScale fit_scale(const Axis& axis, const std::vector<double>& values, double padding) {
-  const bool logarithmic = axis.scale == Axis::Scale::logarithmic;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -low;
-  for (const double value : values) {
-    if (!std::isfinite(value) || (logarithmic && value <= 0)) continue;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  if (low > high) low = high = 1;  // nothing to show, yet an axis
-  if (logarithmic) {
-    const double factor = std::pow(high / low, padding);
-    low = axis.minimum.value_or(low / factor);
-    high = axis.maximum.value_or(high * factor);
-    if (!(low > 0)) low = high > 0 ? high / 10 : 1;
-    if (!(high > low * (1 + 1e-9))) high = low * 10;
-  } else {
-    const double margin = padding * (high - low);
-    low = axis.minimum.value_or(low - margin);
-    high = axis.maximum.value_or(high + margin);
-    if (!(high - low > 1e-12 * std::max(std::abs(low), std::abs(high)))) {
-      const double reach = low == 0 ? 1 : 0.5 * std::abs(low);
-      low -= axis.minimum ? 0 : reach;
-      high = low + 2 * reach;
-    }
-  }
-  return {.low = low, .high = high, .scale = axis.scale, .ticks = axis.ticks};
-}
-
-std::vector<Tick> make_ticks(const AxisScale& scale, int target) {
-  if (!scale.ticks.empty()) {
-    std::vector<double> values = scale.ticks;
-    std::erase_if(values,
-                  [&](double value) { return !(value >= scale.low && value <= scale.high); });
-    return labelled(values);
-  }
-  if (scale.scale == Axis::Scale::logarithmic) {
-    std::vector<double> values = logarithmic_ticks(scale.low, scale.high, target);
-    // Fewer say too little of a scale that spans no decade: there even steps do.
-    if (values.size() >= 3) {
-      std::vector<Tick> ticks;
-      // Powers of ten differ too much to share digits.
-      for (const double value : values) ticks.push_back(labelled({value}).front());
-      return ticks;
-    }
-  }
-  return labelled(linear_ticks(scale.low, scale.high, target));
-}
-
-namespace {
-
-constexpr double kTitleSize = 15;
-constexpr double kMargin = 16;
-constexpr std::size_t kColours = 8;
-// Never dots alone: noisy curves would dissolve.
-constexpr std::array<std::string_view, 5> kDashes{"", "7 3", "3 2.5", "10 3 2.5 3", "6 2 2 2 2 2"};
-
-// Breaks at spaces; a word that is wider than a line gets its own. Empty text has no lines.
-std::vector<std::string> fitting_lines(std::string_view text, double font_size, double width) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t space = text.find(' ');
-    const std::string word(text.substr(0, space));
-    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
-    const bool fits =
-        !lines.empty() && text_width(lines.back() + " " + word, font_size) <= width + 0.5;
-    if (fits) {
-      lines.back() += " " + word;
-    } else {
-      lines.push_back(word);
-    }
-  }
-  return lines;
-}
-
-// Stated as literal colours in every rule: not every program that draws SVG knows CSS variables.
-struct Palette {
-  const char *surface, *ink, *muted, *grid, *axis, *context, *masked;
-  std::array<const char*, kColours> series;
-};
-constexpr Palette kLight{
-    "#fff",
-    "#1b2330",
-    "#5a6574",
-    "#e8ebef",
-    "#a5aeba",
-    "#cdd3da",
-    "#c9ced6",
-    {"#0b68b0", "#c4500c", "#007f66", "#8449ad", "#966a00", "#bd3a82", "#525d6b", "#1f88bd"}};
-constexpr Palette kDark{
-    "#151a21",
-    "#e6eaf0",
-    "#98a4b3",
-    "#29303a",
-    "#56616f",
-    "#3b4552",
-    "#3a424d",
-    {"#62b1f2", "#ff925a", "#45c9a5", "#bd9aea", "#dfb445", "#f288bb", "#aab5c2", "#93d9f7"}};
-
-std::string colour_rules(const Palette& palette) {
-  std::string result = fmt::format(
-      ".chart text{{fill:{ink}}}\n"
-      ".chart .muted,.chart .tick{{fill:{muted}}}\n"
-      ".chart .halo{{stroke:{surface}}}\n"
-      ".chart .surface{{fill:{surface}}}\n"
-      ".chart .grid{{stroke:{grid}}}\n"
-      ".chart .axis{{stroke:{axis}}}\n"
-      ".chart .context{{stroke:{context}}}\n"
-      ".chart .reference{{stroke:{muted}}}\n"
-      ".chart .masked{{fill:{masked}}}\n",
-      fmt::arg("ink", palette.ink), fmt::arg("muted", palette.muted),
-      fmt::arg("surface", palette.surface), fmt::arg("grid", palette.grid),
-      fmt::arg("axis", palette.axis), fmt::arg("context", palette.context),
-      fmt::arg("masked", palette.masked));
-  for (std::size_t i = 0; i < kColours; ++i) {
-    result += fmt::format(
-        ".chart .line.c{0},.chart .leader.c{0},.chart .whisker.c{0}{{stroke:{1}}}\n"
-        ".chart .point.c{0}{{fill:{2};stroke:{1}}}\n"
-        ".chart .band.c{0},.chart .fill.c{0},.chart .label.c{0}{{fill:{1}}}\n",
-        i, palette.series[i], palette.surface);
+  if (style.stroke) {
+    result += (result.empty() ? "stroke:" : ";stroke:") + colour_of(*style.stroke, series, ground);
   }
   return result;
 }
+
+std::string colour_rules(Ground ground) {
+  std::string result = ".chart text{fill:" + colour_of(Paint::ink, 0, ground) + "}\n";
+  for (const auto& [name, style] : styles()) {
+    const bool of_series = style.fill == Paint::series || style.stroke == Paint::series;
+    if (colour_declarations(style, 0, ground).empty()) continue;
+    for (std::size_t i = 0; i < (of_series ? kSeriesColours : 1); ++i) {
+      result += fmt::format(".chart .{}{}{{{}}}\n", name, of_series ? fmt::format(".c{}", i) : "",
+                            colour_declarations(style, i, ground));
+    }
+  }
+  return result;
+}
+
+// "fill:none;stroke-width:2" -> ` fill="none" stroke-width="2"`
+std::string as_attributes(std::string_view declarations) {
+  std::string result;
+  while (!declarations.empty()) {
+    const std::string_view one = declarations.substr(0, declarations.find(';'));
+    const std::size_t colon = one.find(':');
+    const std::string_view name = one.substr(0, colon);
+    // Not an attribute of SVG; in CSS alone.
+    if (name != "font-variant-numeric") {
+      result += fmt::format(" {}=\"{}\"", name, one.substr(colon + 1));
+    }
+    declarations.remove_prefix(std::min(one.size() + 1, declarations.size()));
+  }
+  return result;
+}
+
+class SvgWriter {
+ public:
+  explicit SvgWriter(SvgUse use) : use_(use) {}
+
+  std::string write(const Marks& marks) const {
+    std::string result;
+    for (const Mark& mark : marks) result += write(mark);
+    return result;
+  }
+
+  std::string write(const Mark& mark) const {
+    const auto at = [&](std::size_t i) { return mark.points[i]; };
+    switch (mark.kind) {
+      case Mark::Kind::line:
+        return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"{}/>\n",
+                           coordinate(at(0).x), coordinate(at(0).y), coordinate(at(1).x),
+                           coordinate(at(1).y), look(mark));
+      case Mark::Kind::path:
+        return fmt::format(
+            "<path d=\"{}\"{}{}/>\n", path_data(mark), look(mark),
+            mark.name.empty() ? "" : fmt::format(" data-name=\"{}\"", escape_xml(mark.name)));
+      case Mark::Kind::circle:
+        return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}{}\n", coordinate(at(0).x),
+                           coordinate(at(0).y), coordinate(mark.radius), look(mark),
+                           end_of(mark, "circle"));
+      case Mark::Kind::rectangles:
+        return rectangles(mark);
+      case Mark::Kind::text:
+        return text(mark);
+      case Mark::Kind::group:
+        return group(mark);
+    }
+    return "";
+  }
+
+ private:
+  SvgUse use_;
+
+  // The classes and, in a picture that is alone, what they mean.
+  std::string look(const Mark& mark) const {
+    std::string result = mark.classes.empty() ? "" : " class=\"" + mark.classes + "\"";
+    if (use_ == SvgUse::standalone) {
+      const Style style = style_of(mark);
+      result += as_attributes(colour_declarations(style, style.series, Ground::light)) +
+                as_attributes(shape_declarations(style));
+    } else if (!mark.dashes.empty()) {
+      result += fmt::format(" stroke-dasharray=\"{}\"", mark.dashes);
+    }
+    if (!mark.fill.empty()) result += " fill=\"" + mark.fill + "\"";
+    return result;
+  }
+
+  static std::string end_of(const Mark& mark, std::string_view element) {
+    if (mark.tooltip.empty()) return "/>";
+    return fmt::format("><title>{}</title></{}>", escape_xml(mark.tooltip), element);
+  }
+
+  static std::string path_data(const Mark& mark) {
+    if (!mark.closed) return line_path(mark.points);
+    std::string result;
+    std::vector<Point> shape;
+    const auto close = [&] {
+      if (!shape.empty()) result += line_path(shape) + "Z";
+      shape.clear();
+    };
+    for (const Point& point : mark.points) point.drawn() ? shape.push_back(point) : close();
+    close();
+    return result;
+  }
+
+  std::string rectangles(const Mark& mark) const {
+    if (mark.rectangles.size() == 1) {
+      const PlotArea& one = mark.rectangles.front();
+      return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}{}\n",
+                         coordinate(one.left), coordinate(one.top), coordinate(one.width),
+                         coordinate(one.height), look(mark), end_of(mark, "rect"));
+    }
+    std::string data;
+    for (const PlotArea& one : mark.rectangles) {
+      const std::string width = coordinate(one.width);
+      data += fmt::format("M{} {}h{}v{}h-{}z", coordinate(one.left), coordinate(one.top), width,
+                          coordinate(one.height), width);
+    }
+    return fmt::format("<path d=\"{}\"{}/>\n", data, look(mark));
+  }
+
+  // Not every program draws an outline below its letters (paint-order), so a halo is a text, too.
+  std::string text(const Mark& mark) const {
+    if (const std::size_t halo = mark.classes.find(" halo"); halo != std::string::npos) {
+      Mark plain = mark;
+      plain.classes.erase(halo, 5);
+      return text_element(mark, " aria-hidden=\"true\"") + text_element(plain);
+    }
+    return text_element(mark);
+  }
+
+  std::string text_element(const Mark& mark, std::string_view more = "") const {
+    const std::string x = coordinate(mark.points[0].x), y = coordinate(mark.points[0].y);
+    return fmt::format("<text x=\"{}\" y=\"{}\"{}{}{}{}>{}</text>\n", x, y, look(mark), more,
+                       mark.anchor == "start" ? "" : " text-anchor=\"" + mark.anchor + "\"",
+                       mark.upwards ? fmt::format(" transform=\"rotate(-90 {} {})\"", x, y) : "",
+                       escape_xml(mark.text));
+  }
+
+  // A nested svg cuts off what is outside, and needs no id to be referred to.
+  std::string group(const Mark& mark) const {
+    if (mark.clip) {
+      return fmt::format(
+          "<svg x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" viewBox=\"{0} {1} {2} {3}\" "
+          "overflow=\"hidden\">\n{4}</svg>\n",
+          coordinate(mark.clip->left), coordinate(mark.clip->top), coordinate(mark.clip->width),
+          coordinate(mark.clip->height), write(mark.marks));
+    }
+    return fmt::format("<g{} transform=\"translate({} {}){}\">\n{}</g>\n", look(mark),
+                       coordinate(mark.points[0].x), coordinate(mark.points[0].y),
+                       mark.scale == 1 ? "" : fmt::format(" scale({:.6g})", mark.scale),
+                       write(mark.marks));
+  }
+};
 
 }  // namespace
 
@@ -232,199 +207,48 @@ std::string coordinate(double value) {
   return text == "-0" ? "0" : text;
 }
 
-double text_width(std::string_view text, double font_size) {
-  double ems = 0;
-  std::size_t ascii = 0;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) continue;
-    ++ascii;
-    if (std::string_view("iljt.,:;|'!()[] ").find(c) != std::string_view::npos)
-      ems += 0.36;
-    else if (std::string_view("mwMW@%").find(c) != std::string_view::npos)
-      ems += 0.92;
-    else
-      ems += c >= 'A' && c <= 'Z' ? 0.7 : 0.6;
-  }
-  const std::size_t columns = columns_of(text);
-  ems += 0.6 * static_cast<double>(columns - std::min(ascii, columns));
-  return ems * font_size;
-}
-
-std::string fitted_text(std::string_view text, double width, double font_size) {
-  if (text_width(text, font_size) <= width) return std::string(text);
-  std::vector<std::size_t> starts;  // of characters
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) starts.push_back(i);
-  }
+std::string line_path(const std::vector<Point>& points) {
   std::string result;
-  for (std::size_t kept = starts.size(); kept-- > 0;) {
-    const std::size_t front = (kept + 1) / 2, back = kept - front;
-    result = std::string(text.substr(0, starts[front])) + "…";
-    if (back > 0) result += text.substr(starts[starts.size() - back]);
-    if (text_width(result, font_size) <= width) break;
+  bool joined = false;
+  for (const Point& point : points) {
+    if (point.drawn()) {
+      result += (joined ? "L" : "M") + coordinate(point.x) + " " + coordinate(point.y);
+    }
+    joined = point.drawn();
   }
   return result;
 }
 
-int series_colour(std::size_t index) {
-  return static_cast<int>(index % kColours);
-}
-
-std::string_view series_dashes(std::size_t index) {
-  return kDashes[(index + index / kColours) % kDashes.size()];
-}
-
-std::string svg_text(double x, double y, std::string_view text, const TextStyle& style) {
-  return fmt::format(
-      "<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", coordinate(x), coordinate(y),
-      style.classes,
-      style.anchor == "start" ? "" : fmt::format(" text-anchor=\"{}\"", style.anchor),
-      escape_xml(text));
-}
-
-std::string svg_line(double x1, double y1, double x2, double y2, std::string_view classes) {
-  return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n",
-                     coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), classes);
-}
-
-std::string svg_circle(double x, double y, double radius, std::string_view classes,
-                       std::string_view tooltip) {
-  const std::string end =
-      tooltip.empty() ? "/>" : "><title>" + escape_xml(tooltip) + "</title></circle>";
-  return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" class=\"{}\"{}\n", coordinate(x),
-                     coordinate(y), coordinate(radius), classes, end);
-}
-
-double Heading::height(bool vertical_axis_title) const {
-  const auto lines = [this](std::string_view text, double size) {
-    return static_cast<double>(fitting_lines(text, size, width - 2 * kMargin).size());
-  };
-  return 14 + 20 * lines(title, kTitleSize) + 19 * lines(subtitle, kFontSize) +
-         (vertical_axis_title ? 32 : 12);
-}
-
-std::string Heading::draw() const {
-  std::string result;
-  double y = 14;
-  for (const std::string& line : fitting_lines(title, kTitleSize, width - 2 * kMargin)) {
-    result += svg_text(kMargin, y + kTitleSize, line, {.classes = "title"});
-    y += 20;
-  }
-  for (const std::string& line : fitting_lines(subtitle, kFontSize, width - 2 * kMargin)) {
-    result += svg_text(kMargin, y + 14, line, {.classes = "muted"});
-    y += 19;
-  }
-  return result;
-}
-
-std::string svg_document(const SvgFrame& frame, const std::string& content) {
-  const std::string width = coordinate(frame.width);
-  const std::string height = coordinate(frame.height);
+std::string to_svg(const Drawing& drawing, SvgUse use) {
+  const bool alone = use == SvgUse::standalone;
+  const std::string width = coordinate(drawing.width);
+  const std::string height = coordinate(drawing.height);
   std::string result = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" aria-label=\"{}\" "
-      "viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\"{}>\n<title>{}</title>\n<desc>{}</desc>\n",
-      escape_xml(frame.title), width, height, width, height, frame.attributes,
-      escape_xml(frame.title), escape_xml(frame.description));
-  if (frame.use == SvgUse::standalone) {
-    result += "<style>\n" + chart_style() + "</style>\n";
-    result += fmt::format("<rect class=\"surface\" width=\"{}\" height=\"{}\" rx=\"6\"/>\n", width,
-                          height);
+      "viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\"{}{}>\n<title>{}</title>\n"
+      "<desc>{}</desc>\n",
+      escape_xml(drawing.title), width, height, width, height,
+      alone ? fmt::format(" font-family=\"{}\" font-size=\"{}\"", kFont, kFontSize) : "",
+      drawing.attributes, escape_xml(drawing.title), escape_xml(drawing.description));
+  const SvgWriter writer(use);
+  if (alone) {
+    result += "<style>\n@media (prefers-color-scheme:dark){\n" + colour_rules(Ground::dark) +
+              "}\n</style>\n";
+    result +=
+        fmt::format("<rect class=\"surface\" width=\"{}\" height=\"{}\" rx=\"6\" fill=\"{}\"/>\n",
+                    width, height, colour_of(Paint::surface, 0, Ground::light));
   }
-  return result +
-         Heading{.title = frame.title, .subtitle = frame.subtitle, .width = frame.width}.draw() +
-         content + "</svg>\n";
-}
-
-double widest_tick_label(const std::vector<Tick>& ticks) {
-  double widest = 0;
-  for (const Tick& tick : ticks) widest = std::max(widest, text_width(tick.label, kFontSize));
-  return widest;
-}
-
-int horizontal_tick_target(double width) {
-  return std::clamp(static_cast<int>(width / 80), 2, 10);
-}
-int vertical_tick_target(double height) {
-  return std::clamp(static_cast<int>(height / 48), 3, 8);
-}
-
-std::string horizontal_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area) {
-  std::string result;
-  for (const Tick& tick : make_ticks(scale, horizontal_tick_target(area.width))) {
-    const double x = area.left + area.width * scale.fraction(tick.value);
-    result += svg_line(x, area.top, x, area.bottom(), "grid");
-    result += svg_line(x, area.bottom(), x, area.bottom() + 4, "axis");
-    result += svg_text(x, area.bottom() + 18, tick.label, {.classes = "tick", .anchor = "middle"});
-  }
-  result += svg_line(area.left, area.bottom(), area.right(), area.bottom(), "axis");
-  return result + svg_text(area.left + area.width / 2, area.bottom() + 38, axis.heading(),
-                           {.classes = "muted", .anchor = "middle"});
-}
-
-std::string vertical_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area,
-                          double title_baseline) {
-  const std::vector<Tick> ticks = make_ticks(scale, vertical_tick_target(area.height));
-  std::string result;
-  for (const Tick& tick : ticks) {
-    const double y = area.bottom() - area.height * scale.fraction(tick.value);
-    result += svg_line(area.left, y, area.right(), y, "grid");
-    result += svg_text(area.left - 8, y + 4.2, tick.label, {.classes = "tick", .anchor = "end"});
-  }
-  return result + svg_text(16, title_baseline, axis.heading(), {.classes = "muted"});
-}
-
-double Legend::entry_width() const {
-  double widest = 0;
-  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFontSize));
-  return widest + 54;
-}
-
-std::size_t Legend::entries_per_row() const {
-  return std::max<std::size_t>(1, static_cast<std::size_t>(width / entry_width()));
-}
-
-double Legend::height() const {
-  const std::size_t rows = (names.size() + entries_per_row() - 1) / entries_per_row();
-  return 20.0 * static_cast<double>(rows) + 8;
-}
-
-std::string Legend::draw(double left, double top) const {
-  std::string result;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const double x = left + entry_width() * static_cast<double>(i % entries_per_row());
-    const double y = top + 20.0 * static_cast<double>(i / entries_per_row()) + 10;
-    if (sample == Sample::line) {
-      result += fmt::format("<path d=\"M{} {}h28\" class=\"line c{}\" stroke-dasharray=\"{}\"/>\n",
-                            coordinate(x), coordinate(y), series_colour(i),
-                            series_dashes(i).empty() ? "none" : series_dashes(i));
-    } else {
-      result += svg_circle(x + 20, y, 5, fmt::format("fill c{}", series_colour(i)));
-    }
-    result += svg_text(x + 34, y + 4.2, names[i], {.classes = "ink"});
-  }
-  return result;
+  return result + writer.write(drawing.marks) + "</svg>\n";
 }
 
 std::string chart_style() {
-  const std::string shapes = R"(.chart{
-font:12.5px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans","Liberation Sans",sans-serif}
-.chart .title{font-size:15px;font-weight:600}
-.chart .tick{font-variant-numeric:tabular-nums}
-.chart .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
-.chart .grid,.chart .axis{stroke-width:1;fill:none}
-.chart .reference{stroke-width:1.2;stroke-dasharray:2 3;fill:none}
-.chart .line{stroke-width:2;fill:none;stroke-linejoin:round;stroke-linecap:butt}
-.chart .context{stroke-width:1.2;fill:none;stroke-linejoin:round}
-.chart .leader{stroke-width:1;fill:none;opacity:.55}
-.chart .band{opacity:.16;stroke:none}
-.chart .point{stroke-width:2}
-.chart .part{fill:none;stroke-width:1.2;opacity:.7}
-.chart .whisker{stroke-width:1.8;fill:none}
-.chart .label{font-weight:500}
-.chart .cells{shape-rendering:crispEdges}
-)";
-  return shapes + colour_rules(kLight) + "@media (prefers-color-scheme:dark){\n" +
-         colour_rules(kDark) + "}\n";
+  std::string result = fmt::format(".chart{{font:{}px {}}}\n", kFontSize, kFont);
+  for (const auto& [name, style] : styles()) {
+    const std::string shape = shape_declarations(style);
+    if (!shape.empty()) result += fmt::format(".chart .{}{{{}}}\n", name, shape);
+  }
+  return result + colour_rules(Ground::light) + "@media (prefers-color-scheme:dark){\n" +
+         colour_rules(Ground::dark) + "}\n";
 }
 
 }  // namespace roformer

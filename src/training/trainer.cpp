@@ -398,6 +398,12 @@ class Trainer {
     report.done = done();
     const double progress = report.done - done_at_start_;
     if (progress > 0) report.seconds_left = session_.seconds() / progress * (1 - report.done);
+    const Period::Unit unit = settings_.steps.unit;
+    const bool known = unit == Period::Unit::steps || unit == Period::Unit::epochs;
+    if (known && report.done > 0) {
+      const auto steps = static_cast<double>(last_checked_.steps);
+      report.steps = std::llround(steps / report.done);
+    }
     return report;
   }
 

@@ -10,12 +10,50 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "tensor/device.h"
 
 namespace roformer {
 namespace {
 
-// The most important parts first: a narrow terminal has no room for the last.
+// "950", "12.3k", "1.23M": four characters or five.
+std::string short_count(double value) {
+  const double unit = value >= 999'500 ? 1e6 : value >= 9'995 ? 1e3 : 1;
+  if (unit == 1) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}{}", value / unit,
+                     value / unit < 9.995   ? 2
+                     : value / unit < 99.95 ? 1
+                                            : 0,
+                     unit == 1e6 ? "M" : "k");
+}
+
+// "1.0e-4"
+std::string short_rate(double rate) {
+  std::string text = fmt::format("{:.1e}", rate);
+  const std::size_t zero = text.find_first_of("+-", 1) + 1;
+  if (text[zero] == '0') text.erase(zero, 1);
+  return text;
+}
+
+// Fits 80 columns up to 100,000 steps. The most important parts come first: a narrow terminal has
+// no room for the last.
+std::vector<std::string> live_parts(const StepReport& report) {
+  std::string step = "step " + format_count(report.step);
+  step += report.steps > 0 ? "/" + format_count(report.steps)
+                           : fmt::format(" ({:.0f} %)", 100 * report.done);
+  std::vector<std::string> parts{step};
+  if (report.stage > 0) parts.push_back(fmt::format("stage {}", report.stage));
+  parts.push_back(fmt::format("loss {:#.4g}", report.loss));
+  parts.push_back("lr " + short_rate(report.learning_rate));
+  parts.push_back(short_count(report.tokens_per_second) + " tokens/s");
+  if (report.seconds_left >= 0) parts.push_back("ETA " + format_duration(report.seconds_left));
+  const std::uint64_t gpu = peak_gpu_memory();
+  parts.push_back(format_bytes(gpu > 0 ? gpu : peak_memory()));
+  parts.push_back(fmt::format("gradient {:.2f}", report.gradient_norm));
+  return parts;
+}
+
+// A line of the log.
 std::vector<std::string> parts_of(const StepReport& report) {
   const std::string left =
       report.seconds_left < 0 ? "" : ", " + format_duration(report.seconds_left) + " left";
@@ -44,7 +82,7 @@ TrainingLog::TrainingLog(const RunDirectory& run, std::int64_t step)
 }
 
 void TrainingLog::live(const StepReport& report) {
-  line_.show(parts_of(report));
+  line_.show(live_parts(report));
 }
 
 void TrainingLog::window(const StepReport& report, const TrainingState& state) {

@@ -16,6 +16,7 @@ namespace roformer {
 // One step, as the live line shows it.
 struct StepReport {
   std::int64_t step = 0;
+  std::int64_t steps = 0;    // of the training; 0: not known in advance
   double done = 0;           // share of the training, in [0, 1]
   double seconds_left = -1;  // negative: unknown
   double loss = 0;           // mean over the targets

@@ -193,3 +193,29 @@ TEST_CASE("progress that nobody can see any more ends no work") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 7);
 }
+
+TEST_CASE("a message erases the live line before it, from any thread") {
+  if (!terminals_exist()) return;
+  const std::string shown = in_terminal(80, [] {
+    ::setenv("NO_COLOR", "1", 1);
+    log::initialize();
+    StatusLine line;
+    line.show("step 12");
+    log::info("one");
+    log::info("two");
+  });
+  CHECK(has(shown, "step 12\r\x1b[Kone\r\n"));
+  CHECK(has(shown, "\ntwo"));
+}
+
+TEST_CASE("a terminal that cannot rewrite a line gets neither a live line nor colours") {
+  if (!terminals_exist()) return;
+  const std::string shown = in_terminal(80, [] {
+    ::setenv("TERM", "dumb", 1);
+    log::initialize();
+    log::warn("careful");
+    StatusLine line;
+    if (!line.is_terminal()) line.show("plain");
+  });
+  CHECK(shown == "careful\r\nplain\r\n");
+}

@@ -42,6 +42,6 @@ TEST_CASE("attention is measured against the length, with charts and as JSON") {
 
 TEST_CASE("mistakes in the benchmark of attention are one line") {
   CHECK(has(bench({"--kernels", "elo"}).errors, "'elo' is none (known: softmax, window, elu"));
-  CHECK(has(bench({"--chart", "a.png"}).errors, "is neither .svg nor .html"));
+  CHECK(has(bench({"--chart", "a.png"}).errors, "is neither .svg nor .pdf nor .html"));
   CHECK(has(bench({"--json", "--markdown"}).errors, "are forms of one table"));
 }

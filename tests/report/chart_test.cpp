@@ -5,7 +5,9 @@
 #include <regex>
 
 #include "catch.h"
+#include "report/chart_parts.h"
 #include "report/svg.h"
+#include "said.h"
 #include "xml_check.h"
 
 using namespace roformer;
@@ -205,8 +207,19 @@ TEST_CASE("a standalone picture states its colours literally, for light and for 
   CHECK(svg.find("currentColor") == std::string::npos);
   CHECK(svg.find("--") == std::string::npos);
   CHECK(svg.find("height:auto") == std::string::npos);  // of a page, and no size to every program
-  CHECK(svg.find(".chart .line.c0,.chart .leader.c0,.chart .whisker.c0{stroke:#0b68b0}") <
-        svg.find("prefers-color-scheme:dark"));
+  // A program that reads no style sheet sees every colour at its mark.
+  std::string bare = svg;
+  bare.erase(bare.find("<style>"), bare.find("</style>") - bare.find("<style>"));
+  bare = std::regex_replace(bare, std::regex(" class=\"[^\"]*\""), "");
+  CHECK(count(bare, "stroke=\"#0b68b0\" fill=\"none\" stroke-width=\"2\" ") == 1);
+  CHECK(count(bare, "fill=\"#0b68b0\"") == 1);  // the line's name
+  const std::regex unpainted("<(text|line|path|circle|rect) (?![^>]*(fill|stroke)=\"#)");
+  CHECK_FALSE(std::regex_search(bare, unpainted));
+  CHECK(svg.find(".chart .line.c0{stroke:#62b1f2}") > svg.find("prefers-color-scheme:dark"));
+  const std::string embedded = to_svg(two_lines(), SvgUse::embedded);
+  CHECK(embedded.find('#') == std::string::npos);
+  CHECK(chart_style().find(".chart .line.c0{stroke:#0b68b0}") <
+        chart_style().find("prefers-color-scheme:dark"));
 }
 
 TEST_CASE("titles are broken into lines that fit") {
@@ -226,10 +239,10 @@ TEST_CASE("a heat map has all its cells in few paths") {
               .colours = HeatMap::Colours::diverging};
   const std::string svg = to_svg(map);
   CHECK(xml_problem(svg) == "");
-  CHECK(svg.find("<path d=\"M0 0h2v1h-2z\" fill=\"#") != std::string::npos);
-  CHECK(svg.find("<path d=\"M0 1h1v1h-1z\" fill=\"#b2182b\"") !=
-        std::string::npos);  // the greatest
-  CHECK(svg.find("<path d=\"M1 1h2v1h-2z\" class=\"masked\"") != std::string::npos);
+  CHECK(svg.find("<rect x=\"0\" y=\"0\" width=\"2\" height=\"1\" fill=\"#") != std::string::npos);
+  CHECK(svg.find("height=\"1\" fill=\"#b2182b\"") != std::string::npos);  // the greatest
+  CHECK(svg.find("<rect x=\"1\" y=\"1\" width=\"2\" height=\"1\" class=\"masked\"") !=
+        std::string::npos);
   map.values.assign(256, std::vector<double>(256));
   for (int i = 0; i < 256; ++i) {
     for (int j = 0; j < 256; ++j) map.values[i][j] = -std::abs(i - j);
@@ -265,4 +278,43 @@ TEST_CASE("a name that is too wide loses its middle") {
   CHECK(fitted.ends_with("er_norm"));
   CHECK(fitted_text("长的中文名字长的中文名字", 60).find("…") != std::string::npos);
   CHECK(fitted_text("长的中文名字长的中文名字", 60).starts_with("长"));
+}
+
+TEST_CASE("a picture as PDF") {
+  LineChart chart = two_lines();
+  chart.title = "θ → \"∞\" (50 %) ü 日";
+  chart.series[0].low = {8, 4, 3};
+  chart.series[0].high = {10, 6, 5};
+  chart.references = {
+      {.direction = ReferenceLine::Direction::horizontal, .value = 7, .label = "published"}};
+  std::string pdf;
+  CHECK(said([&] { pdf = picture_file(draw(chart), "a.pdf"); }).find("1 character") !=
+        std::string::npos);
+  CHECK(pdf.starts_with("%PDF-1.4\n"));
+  CHECK(pdf.ends_with("%%EOF\n"));
+  CHECK(pdf.find("/MediaBox [0 0 612 315]") != std::string::npos);
+  CHECK(pdf.find("/O16 gs") != std::string::npos);                  // the band
+  CHECK(pdf.find("<7075626c6973686564> Tj") != std::string::npos);  // published
+  CHECK(pdf.find("/FS 15 Tf <71> Tj") != std::string::npos);        // theta
+  CHECK(pdf.find("nan") == std::string::npos);
+  // Each entry of the table of contents is the place of an object.
+  const std::size_t table = std::stoul(pdf.substr(pdf.rfind("startxref\n") + 10));
+  REQUIRE(pdf.compare(table, 5, "xref\n") == 0);
+  for (std::size_t i = 1; i <= 8; ++i) {
+    const std::size_t entry = pdf.find("65535 f \n", table) + 9 + 20 * (i - 1);
+    const std::string object = std::to_string(i) + " 0 obj\n";
+    CHECK(pdf.compare(std::stoul(pdf.substr(entry, 10)), object.size(), object) == 0);
+  }
+  const std::size_t stream = pdf.find("stream\n") + 7;
+  const std::size_t length = std::stoul(pdf.substr(pdf.find("/Length ") + 8));
+  CHECK(pdf.compare(stream + length, 9, "endstream") == 0);
+  CHECK(count(pdf, "\nq\n") == count(pdf, "\nQ\n"));
+}
+
+TEST_CASE("nothing to show is a PDF all the same, and other names are SVG") {
+  for (const Drawing& drawing : {draw(LineChart{}), draw(DotChart{}), draw(ShareChart{}),
+                                 draw(HeatMap{.values = {{kNan}}}), draw(HeatMapGrid{})}) {
+    CHECK(picture_file(drawing, "a.pdf").starts_with("%PDF"));
+    CHECK(picture_file(drawing, "a.svg") == to_svg(drawing));
+  }
 }

@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "report/table_format.h"
 
 #include <cmath>
 #include <limits>
@@ -164,4 +164,47 @@ TEST_CASE("rows that are printed one by one are those of the whole table") {
     CHECK(text == to_text(table, {.width = width}));
     CHECK(rows.head(table) + rows.rows(table) == text);
   }
+}
+
+TEST_CASE("a table as LaTeX with booktabs") {
+  CHECK("\n" + to_latex(sample(), {.title = "A & B", .note = "50 % more."}) == R"(
+% needs \usepackage{booktabs}
+\begin{table}
+\centering
+\caption{A \& B}
+\begin{tabular}{lrrr}
+\toprule
+scheme & parameters & loss & speed (tokens/s) \\
+\midrule
+rope & 4,512,345 & \textbf{3.92 $\pm$ 0.01} & 10,250 \\
+t5\textbar{}32, "wide" & 980 & 13.90\phantom{ $\pm$ 0.01} & -- \\
+\bottomrule
+\end{tabular}
+
+\smallskip
+{\footnotesize 50 \% more. Bold: the best of a column.}
+\end{table}
+)");
+}
+
+TEST_CASE("LaTeX takes no word of a table for a command") {
+  CHECK(escape_latex("a_b\\c{d}^~#$%&") ==
+        "a\\_b\\textbackslash{}c\\{d\\}\\textasciicircum{}\\textasciitilde{}\\#\\$\\%\\&");
+  CHECK(escape_latex("--flag --- x") == "-{}-flag -{}-{}- x");
+  CHECK(escape_latex("σ ≤ 1…") == "$\\sigma$ $\\leq$ 1\\dots{}");
+  CHECK(escape_latex("Größe\x1b[2J") == "Größe?[2J");
+  Table table({{.title = "[x]", .alignment = Column::Alignment::left}, {.title = "y"}});
+  table.add_row({"[0, 1)", -0.5});
+  const std::string latex = to_latex(table);
+  CHECK(latex.find("\n{}[0, 1) & $-$0.5 \\\\\n") != std::string::npos);
+  CHECK(latex.find("caption") == std::string::npos);
+}
+
+TEST_CASE("a table in each form that commands print") {
+  const Table table = sample();
+  CHECK(formatted(table, "markdown") == to_markdown(table));
+  CHECK(formatted(table, "csv") == to_csv(table));
+  CHECK(formatted(table, "json") == to_json(table).dump(2) + "\n");
+  CHECK(formatted(table, "text") == to_text(table, {.width = terminal_width()}));
+  CHECK(formatted(table, "latex") == to_latex(table));
 }

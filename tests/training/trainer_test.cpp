@@ -54,6 +54,9 @@ TEST_CASE("the live line has a rate after each line of metrics, too") {
   });
   CHECK(has(shown, "tokens/s"));
   CHECK(!has(shown, " 0 tokens/s"));
+  CHECK(has(shown, "/30  loss "));
+  CHECK(has(shown, "  ETA "));
+  CHECK(has(shown, " MiB"));
 }
 
 TEST_CASE("four micro-batches of one row are one of four rows") {

@@ -270,11 +270,11 @@ HeatMap confusion_map(const Targets& targets, const EvaluatedSet& evaluated) {
 
 std::string chart_file(const std::string& file, const TrainedClassifier& trained,
                        const Targets& targets, const std::vector<EvaluatedSet>& sets) {
-  if (file.ends_with(".svg")) {
-    if (sets.size() == 1) return to_svg(confusion_map(targets, sets.front()));
+  if (is_picture(file)) {
+    if (sets.size() == 1) return picture_file(draw(confusion_map(targets, sets.front())), file);
     HeatMapGrid grid{.title = "Confusion of the classes", .columns = sets.size()};
     for (const EvaluatedSet& set : sets) grid.maps.push_back(confusion_map(targets, set));
-    return to_svg(grid);
+    return picture_file(draw(grid), file);
   }
   HtmlReport page({.title = "Evaluation of " + trained.checkpoint.string(),
                    .subtitle = "position " + trained.settings.position.scheme,

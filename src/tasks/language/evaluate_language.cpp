@@ -204,8 +204,9 @@ void print_rest(const EvaluationReport& report, EvaluationText& text) {
 }
 
 std::string chart_file(const std::string& file, const EvaluationReport& report, bool by_position) {
-  if (file.ends_with(".svg")) {
-    return to_svg(by_position ? loss_by_position(report) : loss_by_length(report));
+  if (is_picture(file)) {
+    return picture_file(draw(by_position ? loss_by_position(report) : loss_by_length(report)),
+                        file);
   }
   HtmlReport page({.title = "Evaluation of " + report.model,
                    .subtitle = fmt::format("{} on {} ({}){}", report.position, report.data,
