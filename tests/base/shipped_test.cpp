@@ -12,19 +12,21 @@ namespace fs = std::filesystem;
 TEST_CASE("a file that the user has comes before the shipped one, and nothing outside is shipped") {
   const TemporaryFolder folder;
   const fs::path shipped = folder.path / "share", own = folder.path / "own.yaml";
-  fs::create_directories(shipped / "configs");
-  std::ofstream(shipped / "configs" / "a.yaml") << "threads: 1\n";
+  fs::create_directories(shipped / "shipped-configs");
+  std::ofstream(shipped / "shipped-configs" / "a.yaml") << "threads: 1\n";
   std::ofstream(shipped / "own.yaml") << "threads: 1\n";
   std::ofstream(own) << "threads: 2\n";
   std::ofstream(folder.path / "secret.yaml") << "threads: 3\n";
 
-  CHECK(located_in(shipped, "configs/a.yaml") == shipped / "configs" / "a.yaml");
-  CHECK(located_in(shipped, "./configs/../configs/a.yaml") == shipped / "configs" / "a.yaml");
-  CHECK(located_in(shipped, "configs") == shipped / "configs");
+  CHECK(located_in(shipped, "shipped-configs/a.yaml") == shipped / "shipped-configs" / "a.yaml");
+  CHECK(located_in(shipped, "./shipped-configs/../shipped-configs/a.yaml") ==
+        shipped / "shipped-configs" / "a.yaml");
+  CHECK(located_in(shipped, "shipped-configs") == shipped / "shipped-configs");
   CHECK(located_in(shipped, own) == own);
-  CHECK(located_in(shipped, "configs/b.yaml") == "configs/b.yaml");
+  CHECK(located_in(shipped, "shipped-configs/b.yaml") == "shipped-configs/b.yaml");
   CHECK(located_in(shipped, "../secret.yaml") == "../secret.yaml");
-  CHECK(located_in(shipped, "configs/../../secret.yaml") == "configs/../../secret.yaml");
-  CHECK(located_in("", "configs/a.yaml") == "configs/a.yaml");
+  CHECK(located_in(shipped, "shipped-configs/../../secret.yaml") ==
+        "shipped-configs/../../secret.yaml");
+  CHECK(located_in("", "shipped-configs/a.yaml") == "shipped-configs/a.yaml");
   CHECK(located_in(shipped, "") == "");
 }
