@@ -47,7 +47,7 @@ bool is_checkpoint(const fs::path& folder) {
 constexpr int kDeepest = 4;
 
 // Does not follow links to folders, so that a loop of them ends.
-void add_runs(const fs::path& folder, int depth, std::set<fs::path>& found) {
+void collect_runs(const fs::path& folder, int depth, std::set<fs::path>& found) {
   std::error_code error;
   fs::directory_iterator entry(folder, error);
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
@@ -60,7 +60,7 @@ void add_runs(const fs::path& folder, int depth, std::set<fs::path>& found) {
     } else if (is_stored_run(path)) {
       found.insert(path);
     } else if (!entry->is_symlink(of_entry) && depth < kDeepest) {
-      add_runs(path, depth + 1, found);
+      collect_runs(path, depth + 1, found);
     }
   }
 }
@@ -208,7 +208,7 @@ std::vector<StoredRun> find_stored_runs(const fs::path& folder) {
   }
   if (is_stored_run(folder)) return {read_stored_run(folder, given_name(folder))};
   std::set<fs::path> found;
-  add_runs(folder, 1, found);
+  collect_runs(folder, 1, found);
   std::vector<StoredRun> runs;
   for (const fs::path& path : found) {
     runs.push_back(read_stored_run(path, path.lexically_relative(folder).string()));

@@ -30,11 +30,11 @@ using StoredState = StoredRun::State;
 
 constexpr NumberFormat kCount{NumberFormat::Style::count};
 
-std::string task_of(const StoredRun& run) {
+std::string task_word(const StoredRun& run) {
   return run.readable() ? to_word(run.settings().task) : "";
 }
 
-std::string scheme_of(const StoredRun& run) {
+std::string scheme_word(const StoredRun& run) {
   return run.readable() ? run.settings().position.scheme : "";
 }
 
@@ -86,7 +86,7 @@ auto rank_of(const StoredRun& run) {
   const ValidationRecord* const best = run.readable() ? run.so_far.best() : nullptr;
   if (best == nullptr) return std::tuple(true, std::string(), std::string(), 0.0);
   const double value = best->ranking.higher_is_better ? -best->ranked() : best->ranked();
-  return std::tuple(false, task_of(run), best->ranking.figure, value);
+  return std::tuple(false, task_word(run), best->ranking.figure, value);
 }
 
 Table data_list(const std::vector<StoredRun>& runs) {
@@ -103,7 +103,7 @@ Table data_list(const std::vector<StoredRun>& runs) {
                words_column("remark")});
   for (const StoredRun& run : runs) {
     const ValidationRecord* const best = run.readable() ? run.so_far.best() : nullptr;
-    table.add_row({run.name, words_or_nothing(task_of(run)), words_or_nothing(scheme_of(run)),
+    table.add_row({run.name, words_or_nothing(task_word(run)), words_or_nothing(scheme_word(run)),
                    state_word(run.state), run.steps(), run.done(),
                    best == nullptr ? Cell() : Cell(ranked_column(run, *best).key),
                    best == nullptr ? Cell() : Cell(best->ranked()),
@@ -276,7 +276,7 @@ Table run_list(const std::vector<StoredRun>& runs, TableUse use) {
   Table table({words_column("run"), words_column("task"), words_column("scheme"),
                words_column("state"), right("steps"), right("best"), right("size"), right("age")});
   for (const StoredRun& run : runs) {
-    table.add_row({run.name, words_or_nothing(task_of(run)), words_or_nothing(scheme_of(run)),
+    table.add_row({run.name, words_or_nothing(task_word(run)), words_or_nothing(scheme_word(run)),
                    state_word(run.state), words_or_nothing(progress_words(run)),
                    words_or_nothing(best_words(run)), format_bytes(run.bytes), age_words(run.age)});
   }
@@ -437,8 +437,8 @@ Table compared_figures(const ComparedRuns& runs, const std::vector<StoredRun>& s
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const RunResult& result = runs.rows[i].runs.front();
     std::vector<Cell> cells{stored[i].name};
-    if (!runs.of_one_task) cells.emplace_back(task_of(stored[i]));
-    cells.emplace_back(scheme_of(stored[i]));
+    if (!runs.of_one_task) cells.emplace_back(task_word(stored[i]));
+    cells.emplace_back(scheme_word(stored[i]));
     cells.emplace_back(state_word(stored[i].state));
     for (const std::string& name : names) {
       const auto figure = result.figures.find(name);
