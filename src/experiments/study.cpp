@@ -134,7 +134,8 @@ void require_plain_names(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     const std::string extension = entry.path().extension().string();
     const bool ours = std::ranges::find(kNames, name) != kNames.end() || name == ".lock" ||
-                      extension == ".csv" || extension == ".partial" || name == "table.json";
+                      extension == ".csv" || extension == ".partial" || name == "table.json" ||
+                      name == "table.tex";
     if (ours) (InnerPath::named(folder) / name).require_plain_tree();
   }
 }

@@ -39,7 +39,7 @@ TEST_CASE("a run that fails or contradicts itself is a row that says so") {
   CHECK(outcome.rows[3].state() == "cannot be run");
   CHECK(has(outcome.rows[3].reasons(), "cope looks only to the left"));
   CHECK(starts_of(fake, "cope").empty());
-  for (const char* file : {"report.html", "table.md", "table.csv", "table.json"}) {
+  for (const char* file : {"report.html", "table.md", "table.tex", "table.csv", "table.json"}) {
     CHECK(std::filesystem::exists(fake.runs() / file));
   }
 }
@@ -293,9 +293,9 @@ TEST_CASE("a study in whose folder a name of its own is a link is refused before
   const FakeProgram fake("rope, none");
   std::filesystem::create_directories(fake.runs());
   write_file_atomically(fake.path / "thesis.txt", "mine");
-  const std::string name =
-      GENERATE(".lock", "logs/rope.txt", "configs/rope.yaml", "configs/rope.yaml.partial", "claims",
-               "claims/rope/.lock", "table.md", "table.csv", "table.json", "report.html");
+  const std::string name = GENERATE(
+      ".lock", "logs/rope.txt", "configs/rope.yaml", "configs/rope.yaml.partial", "claims",
+      "claims/rope/.lock", "table.md", "table.tex", "table.csv", "table.json", "report.html");
   const std::filesystem::path link = fake.runs() / name;
   std::filesystem::create_directories(link.parent_path());
   write_file_atomically(fake.runs() / "table.md", "");  // a study's
