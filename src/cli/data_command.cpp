@@ -19,6 +19,7 @@
 #include "cli/data_triplets.h"
 #include "cli/parallel_flags.h"
 #include "cli/tokenizer_flags.h"
+#include "data/overlap.h"
 #include "data/prepare.h"
 
 namespace roformer {
@@ -194,6 +195,18 @@ void add_prepare(CLI::App& data) {
   });
 }
 
+void print_overlap(const Dataset& dataset, std::size_t length) {
+  for (const Split split : {Split::validation, Split::test}) {
+    if (dataset.description()[split].counts.tokens == 0) continue;
+    const Overlap overlap = overlap_with_training(dataset, split, length);
+    std::cout << fmt::format(
+        "{}: {} of {} different spans of {} tokens are in the training set too, at {} places\n",
+        to_string(split), format_count(static_cast<std::int64_t>(overlap.shared)),
+        format_count(static_cast<std::int64_t>(overlap.spans)), length,
+        format_count(static_cast<std::int64_t>(overlap.places)));
+  }
+}
+
 template <class AnyDataset>
 void inspect(const AnyDataset& dataset, const InspectionOptions& options) {
   std::cout << describe(dataset) << std::flush;
@@ -210,6 +223,7 @@ void inspect(const AnyDataset& dataset, const InspectionOptions& options) {
 void add_inspect(CLI::App& data) {
   auto folder = std::make_shared<std::filesystem::path>();
   auto options = std::make_shared<InspectionOptions>();
+  auto overlap = std::make_shared<std::size_t>(0);
   CLI::App* command = add_command(
       data, {.name = "inspect",
              .summary = "Show the size, the lengths and examples of a prepared data set",
@@ -228,11 +242,20 @@ void add_inspect(CLI::App& data) {
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--whole-word", options->masking.whole_words, "mask whole words");
-  command->callback([folder, options] {
+  command
+      ->add_option("--overlap", *overlap,
+                   "of text: count the spans of so many tokens that a held-out set shares with the "
+                   "training set")
+      ->type_name("TOKENS")
+      ->check(CLI::Range(1, 1 << 20));
+  command->callback([folder, options, overlap] {
     if (is_parallel_dataset(*folder)) {
+      if (*overlap > 0) throw_usage("--overlap", "is for running text, not for sentence pairs");
       inspect(ParallelDataset(*folder), *options);
     } else {
-      inspect(Dataset(*folder), *options);
+      const Dataset dataset(*folder);
+      inspect(dataset, *options);
+      if (*overlap > 0) print_overlap(dataset, *overlap);
     }
   });
 }

@@ -77,11 +77,20 @@ void add_line(std::string& text, const std::string& name, const std::string& val
   if (!value.empty()) text += fmt::format("  {:<12}  {}\n", name, value);
 }
 
+// A corpus of many packages has a licence for each of them.
+std::string shortened_list(const std::string& licence) {
+  constexpr std::size_t kShown = 160;
+  if (licence.size() <= kShown) return licence;
+  const auto more = std::count(licence.begin() + kShown, licence.end(), ';');
+  const std::size_t end = std::min(licence.size(), licence.find(';', kShown));
+  return fmt::format("{}; {} more in dataset.json", licence.substr(0, end), more);
+}
+
 // The first lines of descriptions of text and of sentence pairs.
 template <class Description>
 void add_origin(std::string& text, const Description& about) {
   add_line(text, "source", about.source);
-  add_line(text, "licence", about.licence);
+  add_line(text, "licence", shortened_list(about.licence));
   add_line(text, "made by", about.command);
   add_line(text, "fingerprint", hexadecimal(about.fingerprint));
 }

@@ -123,7 +123,10 @@ ParallelRecipe read_parallel_recipe(const fs::path& path) {
       recipe.vocabulary = read_vocabulary(vocabulary);
     });
   });
-  require_raw_files(path, recipe.fetch, raw_files_of(recipe.corpus));
+  std::vector<fs::path> raw = raw_files_of(recipe.corpus);
+  if (!recipe.package_list.empty()) raw.push_back(recipe.package_list);
+  require_raw_files(path, recipe.fetch, raw);
+  add_package_licences(recipe);
   return recipe;
 }
 

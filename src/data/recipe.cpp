@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/shipped.h"
 #include "config/yaml_text.h"
 #include "data/corpus_stream.h"
+#include "data/line_reader.h"
+#include "data/table_reader.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -74,6 +77,11 @@ Recipe read_recipe(const fs::path& path, const std::vector<fs::path>& files) {
   for (const auto* const raw : {&corpus.inputs, &recipe.validation_files, &recipe.test_files}) {
     require_raw_files(path, recipe.fetch, *raw);
   }
+  // Other files are not those of the listed packages.
+  if (files.empty()) {
+    if (!recipe.package_list.empty()) require_raw_files(path, recipe.fetch, {recipe.package_list});
+    add_package_licences(recipe);
+  }
   return recipe;
 }
 
@@ -114,6 +122,23 @@ void read_origin(const YamlFields& fields, RecipeOrigin& origin) {
     fields.take(key, *value);
   }
   if (fields.has("packages")) origin.packages = fields.texts("packages");
+  origin.package_list = fields.file("package_list");
+}
+
+void add_package_licences(RecipeOrigin& origin) {
+  if (origin.package_list.empty()) return;
+  LineReader lines(origin.package_list);
+  std::string_view line;
+  while (lines.next_text(line)) {
+    if (is_blank(line)) continue;
+    const Cells cells = tab_columns(line);
+    if (cells.size() < 3) {
+      throw_failure(lines.location(),
+                    "wanted a package, its version and its licence, tabs between");
+    }
+    origin.licence += fmt::format("{}{} {}: {}", origin.licence.empty() ? "" : "; ", cells[0],
+                                  cells[1], cells[2]);
+  }
 }
 
 void require_raw_files(const fs::path& recipe, const std::string& fetch,

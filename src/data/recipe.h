@@ -20,6 +20,8 @@ struct RecipeOrigin {
   std::string licence;
   std::vector<std::string> packages;  // of the distribution, that hold the corpus
   std::string fetch;                  // the command that brings the raw files
+  // Lines "name, version, licence" of the packages, apart by tabs; empty: there is no such list.
+  std::filesystem::path package_list;
 };
 
 struct Recipe : RecipeOrigin {
@@ -49,6 +51,9 @@ YAML::Node parse_recipe(const std::filesystem::path& path, const std::string& wh
 void read_recipe_fields(const std::filesystem::path& path, const YamlFields::Read& read,
                         const std::string& what = "a recipe");
 void read_origin(const YamlFields& fields, RecipeOrigin& origin);
+// Adds the licence of each package in the list to the licence of the whole. Throws Error (failure)
+// naming FILE:LINE for a line without its three columns.
+void add_package_licences(RecipeOrigin& origin);
 // Throws Error (failure) naming the first missing file and how to `fetch` it.
 void require_raw_files(const std::filesystem::path& recipe, const std::string& fetch,
                        const std::vector<std::filesystem::path>& files);

@@ -133,3 +133,17 @@ TEST_CASE("A recipe divides its file by bytes, and not by anything else besides"
   CHECK(complaint("sha1: 00\n").find("belongs to split_bytes") != std::string::npos);
   CHECK(complaint("begins_with: a\n").find("belongs to split_bytes") != std::string::npos);
 }
+
+TEST_CASE("A list of packages gives the licence of each") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path / "recipe.yaml";
+  write_text(folder.path / "a.txt", "text");
+  write_text(folder.path / "packages.tsv", "one-doc\t1.2\tGPL-2+\t700\ntwo-doc\t3\tExpat\n");
+  write_text(path, "name: a\nlicence: mixed\npackage_list: packages.tsv\nfiles: [a.txt]\n");
+  CHECK(read_recipe(path).licence == "mixed; one-doc 1.2: GPL-2+; two-doc 3: Expat");
+  CHECK(read_recipe(path, {folder.path / "a.txt"}).licence == "mixed");
+  write_text(folder.path / "packages.tsv", "one-doc\t1.2\n");
+  CHECK_THROWS_AS(read_recipe(path), Error);
+  fs::remove(folder.path / "packages.tsv");
+  CHECK_THROWS_AS(read_recipe(path), Error);
+}
