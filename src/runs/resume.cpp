@@ -43,7 +43,7 @@ enum class AtResume {
 struct ResumeRule {
   std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end matches any rest
   AtResume rule;
-  std::string_view words;  // for the message and for README.md
+  std::string_view words;  // for the message and for src/runs/README.md
 };
 
 // The first row that matches counts.

@@ -22,7 +22,7 @@ namespace roformer {
 // (failure) for a folder that is neither a run nor a checkpoint, and for a damaged file.
 Settings read_run_settings(const std::filesystem::path& run_or_checkpoint);
 
-// The table of rules in Markdown, for README.md.
+// The table of rules in Markdown, for src/runs/README.md.
 std::string resume_rules_table();
 
 // Whether a resumed run may have another value of the key.

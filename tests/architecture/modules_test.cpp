@@ -191,12 +191,13 @@ TEST_CASE("src/README.md lists the modules in their order") {
   CHECK(listed == names);
 }
 
-TEST_CASE("what a README links to is there") {
+TEST_CASE("what a document links to is there") {
   static const std::regex link(R"(\]\(([^)#\s]+))"), elsewhere("^[a-z]+:.*");
-  std::vector<fs::path> pages = {kRoot / "README.md"};
+  std::vector<fs::path> pages = {kRoot / "README.md", kRoot / "CHANGELOG.md",
+                                 kRoot / ".github" / "CONTRIBUTING.md"};
   for (const std::string folder : {"src", "tests", "scripts", "configs", "data"}) {
     for (const fs::path& file : files_below(kRoot / folder)) {
-      if (file.filename() == "README.md") pages.push_back(file);
+      if (file.extension() == ".md") pages.push_back(file);
     }
   }
   std::string breaches;
@@ -216,6 +217,15 @@ TEST_CASE("what a README links to is there") {
   INFO(breaches);
   CHECK(breaches.empty());
   CHECK(links > 50);
+}
+
+TEST_CASE("README.md and the tutorials stay short") {
+  CHECK(lines_of(kRoot / "README.md").size() <= 180);
+  for (const fs::path& file : files_below(kRoot / "configs" / "tutorials")) {
+    if (file.extension() != ".md") continue;
+    INFO(file.string());
+    CHECK(lines_of(file).size() <= 100);
+  }
 }
 
 TEST_CASE("a thing is done or absent: no notes to self, no code switched off") {

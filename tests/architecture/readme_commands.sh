@@ -1,20 +1,28 @@
 #!/usr/bin/env bash
-# Tests the commands in every README.md: readme_commands.sh SOURCE_FOLDER BUILD_FOLDER
+# Tests the commands in documents: readme_commands.sh SOURCE_FOLDER BUILD_FOLDER [DOCUMENT...]
+# (default: every README.md and CONTRIBUTING.md). The documents share one scratch folder, so the
+# tutorials can build on each other.
 #
 # A block that begins with ```sh is preceded by a line that says how it is tested:
 #   <!-- test: run -->           executed as it stands, in a scratch folder that looks like the repository
 #   <!-- test: check -->         too long to run: the programs and files named exist, the options and
 #                                keys are known (train: by config check; study: by --dry-run)
 #   <!-- test: skip, REASON -->
-# A block without such a line is an error, so that no command is forgotten.
+# A block of commands without such a line is an error, so that no command is forgotten.
+# Blocks of other languages may have one, too:
+#   <!-- test: prints -->        the last block that was run prints these lines; numbers, bold type and
+#                                the width of columns may differ, "..." is anything
+#   <!-- test: part of FILE -->  FILE contains these lines
 set -uo pipefail
 source_folder=$(realpath "$1")
 build_folder=$(realpath "$2")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-for entry in configs data scripts src tests CMakeLists.txt README.md; do
+for entry in configs scripts src tests CMakeLists.txt README.md; do
   ln -s "$source_folder/$entry" "$scratch/$entry"
 done
+mkdir "$scratch/data"
+ln -s "$source_folder"/data/*.* "$scratch/data"
 mkdir "$scratch/build"
 ln -s "$build_folder/roformer" "$scratch/build/roformer"
 export PATH=$build_folder:$PATH
@@ -27,13 +35,31 @@ complain() {
   failures=$((failures + 1))
 }
 
+output=''
 run_block() {
-  local output
   if ! output=$(bash -euo pipefail -c "$1" 2>&1 < /dev/null); then
     complain "this block fails:
 $1
 $output"
   fi
+}
+
+masked() {
+  sed -E 's/[-+]?[0-9][0-9.,e+-]*/#/g; s/─+/─/g; s/\*\*//g; s/[[:space:]]+/ /g; s/^ //; s/ $//'
+}
+
+check_printed() {
+  local line pattern printed
+  printed=$(masked <<< "$output")
+  while IFS= read -r line; do
+    pattern=$(masked <<< "$line" | sed 's/[][\.*^$]/\\&/g; s/\\\.\\\.\\\./.*/g')
+    grep -qe "^$pattern$" <<< "$printed" || complain "not printed: $line
+$output"
+  done <<< "${1%$'\n'}"
+}
+
+check_part() {
+  [[ $(cat "$source_folder/$1") == *"${2%$'\n'}"* ]] || complain "$1 does not contain this block"
 }
 
 # Every "--option" of the command ($2...) is in the help text ($1); keys with a dot are not.
@@ -50,7 +76,7 @@ check_options() {
 
 check_command() {
   local words help output
-  read -ra words <<< "${1%% #*}"
+  mapfile -t words < <(xargs -r -n 1 printf '%s\n' <<< "${1%% #*}")  # as the shell would, quotes and all
   if [ ${#words[@]} = 0 ] || [[ ${words[0]} == '#'* ]]; then return; fi
   local word
   for word in "${words[@]}"; do
@@ -93,7 +119,7 @@ check_block() {
   while IFS= read -r command; do check_command "$command"; done <<< "${1//\\$'\n'/ }"
 }
 
-test_readme() {
+test_document() {
   local line number=0 marker='' block='' inside=0
   while IFS= read -r line; do
     number=$((number + 1))
@@ -108,10 +134,12 @@ test_readme() {
         run) run_block "$block" ;;
         check) check_block "$block" ;;
         'skip, '*) ;;
+        prints) check_printed "$block" ;;
+        'part of '*) check_part "${marker#part of }" "$block" ;;
         *) complain 'a block of commands without a line <!-- test: run | check | skip, REASON -->' ;;
       esac
       marker=''
-    elif [[ $line == '```sh' ]]; then
+    elif [[ $line == '```sh' || -n $marker && $line == '```'?* ]]; then
       inside=1
       block=''
       place=${1#"$source_folder"/}:$number
@@ -121,7 +149,12 @@ test_readme() {
   done < "$1"
 }
 
-while IFS= read -r readme; do test_readme "$readme"; done < <(
-  find "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests} -name README.md)
-printf '%d blocks of commands, %d failures\n' $blocks $failures
+documents=("${@:3}")
+if [ ${#documents[@]} = 0 ]; then
+  mapfile -t documents < <(
+    find "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests} -name README.md
+    find "$source_folder"/.github -name CONTRIBUTING.md)
+fi
+for document in "${documents[@]}"; do test_document "$(realpath "$document")"; done
+printf '%d blocks, %d failures\n' $blocks $failures
 [ $blocks -gt 0 ] && [ $failures = 0 ]

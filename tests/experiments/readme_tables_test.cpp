@@ -112,6 +112,26 @@ bool has_figures(const std::vector<std::vector<std::string>>& rows) {
   return false;
 }
 
+// Above a table whose figures stand in the page that the row links to.
+constexpr const char* kQuoted = "<!-- quoted -->";
+
+// The figures with a point in a row of such a table that no page linked in the row has.
+std::string unquoted(const fs::path& folder, const std::string& row) {
+  static const std::regex link(R"(\]\(([^)#\s]+\.md))"), figure(R"(\d+\.\d+)");
+  std::string linked;
+  for (std::sregex_iterator match(row.begin(), row.end(), link), end; match != end; ++match) {
+    linked += read_file(folder / (*match)[1].str());
+  }
+  std::string missing;
+  for (std::sregex_iterator match(row.begin(), row.end(), figure), end; match != end; ++match) {
+    // Not a part of a longer figure.
+    if (!std::regex_search(linked, std::regex("(^|[^\\d.])" + match->str() + "(?!\\d)"))) {
+      missing += " " + match->str();
+    }
+  }
+  return missing;
+}
+
 // The tables of figures of a file that say neither what record nor what computation they are from.
 void check_origins(const fs::path& file, CheckedTables& checked) {
   std::istringstream text(read_file(file));
@@ -121,7 +141,7 @@ void check_origins(const fs::path& file, CheckedTables& checked) {
   const auto end_table = [&] {
     if (rows.size() > 2 && !above.starts_with("<!-- record:") &&
         !above.starts_with("<!-- merged:") && !above.starts_with("<!-- computed:") &&
-        has_figures({rows.begin() + 2, rows.end()})) {
+        above != kQuoted && has_figures({rows.begin() + 2, rows.end()})) {
       checked.breaches += file.string() + ":" + std::to_string(number - std::ssize(rows)) +
                           ": a table of figures without a record\n";
     }
@@ -131,6 +151,11 @@ void check_origins(const fs::path& file, CheckedTables& checked) {
     if (line.starts_with("|")) {
       if (rows.empty()) above = before;
       rows.push_back(cells_of(line));
+      const std::string missing = above == kQuoted ? unquoted(file.parent_path(), line) : "";
+      if (!missing.empty()) {
+        checked.breaches += file.string() + ":" + std::to_string(number) +
+                            ": not in a page that the row links to:" + missing + "\n";
+      }
       continue;
     }
     end_table();
@@ -204,10 +229,11 @@ TEST_CASE("a table with a record is told from one that differs from it in a byte
   const StudyChart dots = DotChart{.dots = {{.name = "rope", .value = 1}}};
   nlohmann::ordered_json chart = stored_chart(dots);
   chart["name"] = "figures";
-  write_checksummed_json(folder.path / "r.json", {{"format", "roformer study record"},
-                                             {"version", 1},
-                                             {"tables", nlohmann::ordered_json::array({entry})},
-                                             {"charts", nlohmann::ordered_json::array({chart})}});
+  write_checksummed_json(folder.path / "r.json",
+                         {{"format", "roformer study record"},
+                          {"version", 1},
+                          {"tables", nlohmann::ordered_json::array({entry})},
+                          {"charts", nlohmann::ordered_json::array({chart})}});
   const auto breaches = [&](const std::string& text, int count) {
     write_file_atomically(folder.path / "README.md", text);
     CheckedTables checked;
@@ -287,6 +313,10 @@ TEST_CASE("a table of figures says where they are from") {
   CHECK(has(breaches(figures + "\nWords.\n"), "README.md:1"));
   CHECK(breaches("<!-- record: r.json -->\n" + figures).empty());
   CHECK(breaches("<!-- computed: the formula above -->\n\n" + figures).empty());
+  write_file_atomically(folder.path / "page.md", "It took 12.25 s.");
+  const std::string quoted = "<!-- quoted -->\n| work | s |\n|---|---|\n";
+  CHECK(breaches(quoted + "| a, [page](page.md#times) | 12.25 |\n").empty());
+  CHECK(has(breaches(quoted + "| a, [page](page.md) | 2.25 |\n"), "README.md:4: not in a page"));
   CHECK(breaches("| year | who |\n|---|---|\n| 2020 (KERPLE) | x |\n| a | b |\n").empty());
   CHECK_FALSE(
       breaches("| a | MiB |\n|---|---|\n| x | 1,024 |\n| y | 7 |\n| z | not measured |\n").empty());

@@ -429,8 +429,8 @@ TEST_CASE("a file of another task resumes no run") {
             "task is causal_lm here, and mlm in the stored run"));
 }
 
-TEST_CASE("README.md shows the rules of what may differ when a run is resumed") {
-  const std::string page = read_file(fs::path(CONFIGS) / ".." / "README.md");
+TEST_CASE("src/runs/README.md shows the rules of what may differ when a run is resumed") {
+  const std::string page = read_file(fs::path(CONFIGS) / ".." / "src" / "runs" / "README.md");
   CHECK(has(page, resume_rules_table()));
 }
 
