@@ -11,46 +11,46 @@ namespace roformer {
 namespace {
 
 using Best = Column::Best;
-using Style = NumberFormat::Style;
+using Digits = NumberFormat::Style;
 
 // Figures of every run, whatever its task.
 const std::vector<Column>& run_metrics() {
   static const std::vector<Column> metrics{
-      {.title = "parameters", .key = "parameters", .format = {Style::count, 0}},
+      {.title = "parameters", .key = "parameters", .format = {Digits::count, 0}},
       // Scores of different tasks, so no cell of the column is the best.
-      {.title = "score", .key = "score", .unit = "x100", .format = {Style::percent, 1}},
-      {.title = "collapsed runs", .key = "collapsed", .format = {Style::count, 0}},
-      {.title = "train", .key = "training_examples", .format = {Style::count, 0}},
-      {.title = "dev", .key = "validation_examples", .format = {Style::count, 0}},
+      {.title = "score", .key = "score", .unit = "x100", .format = {Digits::percent, 1}},
+      {.title = "collapsed runs", .key = "collapsed", .format = {Digits::count, 0}},
+      {.title = "train", .key = "training_examples", .format = {Digits::count, 0}},
+      {.title = "dev", .key = "validation_examples", .format = {Digits::count, 0}},
       {.title = "loss at 25 %",
        .key = "loss_at_25",
-       .format = {Style::fixed, 3},
+       .format = {Digits::fixed, 3},
        .best = Best::lowest},
       {.title = "loss at 50 %",
        .key = "loss_at_50",
-       .format = {Style::fixed, 3},
+       .format = {Digits::fixed, 3},
        .best = Best::lowest},
       {.title = "loss at 75 %",
        .key = "loss_at_75",
-       .format = {Style::fixed, 3},
+       .format = {Digits::fixed, 3},
        .best = Best::lowest},
       {.title = "tokens/s",
        .key = "tokens_per_second",
-       .format = {Style::count, 0},
+       .format = {Digits::count, 0},
        .best = Best::highest},
       {.title = "time per step",
        .key = "milliseconds_per_step",
        .unit = "ms",
-       .format = {Style::fixed, 1},
+       .format = {Digits::fixed, 1},
        .best = Best::lowest},
       {.title = "memory",
        .key = "peak_memory",
        .unit = "MiB",
-       .format = {Style::count, 0},
+       .format = {Digits::count, 0},
        .best = Best::lowest},
-      {.title = "steps", .key = "steps", .format = {Style::count, 0}},
-      {.title = "tokens", .key = "tokens", .format = {Style::count, 0}},
-      {.title = "time", .key = "minutes", .unit = "min", .format = {Style::fixed, 1}},
+      {.title = "steps", .key = "steps", .format = {Digits::count, 0}},
+      {.title = "tokens", .key = "tokens", .format = {Digits::count, 0}},
+      {.title = "time", .key = "minutes", .unit = "min", .format = {Digits::fixed, 1}},
   };
   return metrics;
 }
@@ -77,7 +77,7 @@ Column metric_column(const std::string& name) {
   if (name.starts_with(kTestLength)) {
     return {.title = "test loss at " + name.substr(kTestLength.size()),
             .key = name,
-            .format = {Style::fixed, 3},
+            .format = {Digits::fixed, 3},
             .best = Best::lowest};
   }
   return figure_column(name);
