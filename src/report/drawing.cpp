@@ -57,8 +57,8 @@ std::string colour_of(Paint paint, std::size_t series, Ground ground) {
                                 : palette.own[static_cast<std::size_t>(paint) - 1];
 }
 
-Style style_of(const Mark& mark) {
-  Style result;
+MarkStyle style_of(const Mark& mark) {
+  MarkStyle result;
   for (std::string_view rest = mark.classes; !rest.empty();) {
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
@@ -68,7 +68,7 @@ Style style_of(const Mark& mark) {
     }
     const auto known = std::ranges::find(styles(), word, &NamedStyle::name);
     ROFORMER_ASSERT(known != styles().end());
-    const Style& style = known->style;
+    const MarkStyle& style = known->style;
     if (style.fill) result.fill = style.fill;
     if (style.stroke) result.stroke = style.stroke;
     if (style.stroke_width > 0) result.stroke_width = style.stroke_width;

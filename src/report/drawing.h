@@ -97,7 +97,7 @@ enum class Ground { light, dark };
 std::string colour_of(Paint paint, std::size_t series, Ground ground);
 
 // How marks of some classes look. Later words of a list change what earlier ones say.
-struct Style {
+struct MarkStyle {
   std::optional<Paint> fill;
   std::optional<Paint> stroke;
   double stroke_width = 0;  // 0: as before
@@ -108,9 +108,9 @@ struct Style {
 };
 struct NamedStyle {
   std::string_view name;
-  Style style;
+  MarkStyle style;
 };
 const std::vector<NamedStyle>& styles();
-Style style_of(const Mark& mark);
+MarkStyle style_of(const Mark& mark);
 
 }  // namespace roformer

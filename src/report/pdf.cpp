@@ -107,7 +107,7 @@ class PdfWriter {
 
   void write(const Mark& mark) {
     out_ += "q\n";
-    const Style style = style_of(mark);
+    const MarkStyle style = style_of(mark);
     if (style.opacity > 0) {
       const std::string name = fmt::format("O{:.0f}", 100 * style.opacity);
       opacities_[name] = style.opacity;

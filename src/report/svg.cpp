@@ -13,7 +13,7 @@ constexpr const char* kFont =
     "Sans',sans-serif";
 
 // All of a style but its colours.
-std::string shape_declarations(const Style& style) {
+std::string shape_declarations(const MarkStyle& style) {
   std::string result;
   const auto add = [&](const std::string& text) { result += (result.empty() ? "" : ";") + text; };
   if (style.fill == Paint::none) add("fill:none");
@@ -24,7 +24,7 @@ std::string shape_declarations(const Style& style) {
   return result;
 }
 
-std::string colour_declarations(const Style& style, std::size_t series, Ground ground) {
+std::string colour_declarations(const MarkStyle& style, std::size_t series, Ground ground) {
   std::string result;
   if (style.fill && style.fill != Paint::none) {
     result += "fill:" + colour_of(*style.fill, series, ground);
@@ -106,7 +106,7 @@ class SvgWriter {
   std::string look(const Mark& mark) const {
     std::string result = mark.classes.empty() ? "" : " class=\"" + mark.classes + "\"";
     if (use_ == SvgUse::standalone) {
-      const Style style = style_of(mark);
+      const MarkStyle style = style_of(mark);
       result += as_attributes(colour_declarations(style, style.series, Ground::light)) +
                 as_attributes(shape_declarations(style));
     } else if (!mark.dashes.empty()) {
