@@ -44,7 +44,7 @@ struct Text {
   }
 };
 
-std::vector<AttentionSettings> kernels() {
+std::vector<AttentionSettings> linear_kernels() {
   return {{.kernel = AttentionKernel::elu},
           {.kernel = AttentionKernel::favor, .favor_stabilize = false},
           {.kernel = AttentionKernel::favor, .favor_stabilize = true, .favor_epsilon = 0},
@@ -60,7 +60,7 @@ std::vector<AttentionSettings> kernels() {
 TEST_CASE("a state fed in pieces gives what the text so far gives at once") {
   at::manual_seed(5);
   for (const std::string name : {"none", "rope"}) {
-    for (const AttentionSettings& settings : kernels()) {
+    for (const AttentionSettings& settings : linear_kernels()) {
       CAPTURE(name, static_cast<int>(settings.kernel), settings.favor_epsilon);
       const Text text(name, settings);
       LinearState state;
@@ -78,7 +78,7 @@ TEST_CASE("a state fed in pieces gives what the text so far gives at once") {
 
 TEST_CASE("a state goes on with other texts after a reorder") {
   at::manual_seed(6);
-  for (const AttentionSettings& settings : kernels()) {
+  for (const AttentionSettings& settings : linear_kernels()) {
     Text text("rope", settings);
     LinearState state;
     state.append(text.inputs(0, 20), text.value.narrow(2, 0, 20));
