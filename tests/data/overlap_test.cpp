@@ -22,13 +22,14 @@ TEST_CASE("Spans that a held-out set shares with the training set are counted in
            .name = "letters"},
           *bytes);
   const Dataset dataset(folder.path / "set");
-  // The spans of "zabc" begin in its document, not in the one before.
+  // The last token of a document marks its end. The spans of "zabc" begin in its document, not in
+  // the one before.
   const Overlap three = overlap_with_training(dataset, Split::test, 3);
-  CHECK(three.spans == 6);
+  CHECK(three.spans == 9);
   CHECK(three.shared == 3);
   CHECK(three.places == 5);
   const Overlap five = overlap_with_training(dataset, Split::test, 5);
-  CHECK(five.spans == 2);
+  CHECK(five.spans == 4);
   CHECK(five.shared == 0);
   CHECK(five.places == 0);
 }
