@@ -27,6 +27,7 @@
 #include "experiments/run_page.h"
 #include "experiments/stored_run.h"
 #include "experiments/stored_run_tables.h"
+#include "report/table_format.h"
 #include "training/run_removal.h"
 
 namespace roformer {
@@ -43,16 +44,9 @@ struct RunsOptions {
   bool yes = false;
 };
 
-void print_as(const Table& table, const std::string& format) {
-  std::cout << (format == "markdown" ? to_markdown(table)
-                : format == "csv"    ? to_csv(table)
-                : format == "json"   ? to_json(table).dump(2) + "\n"
-                                     : to_text(table, {.width = terminal_width()}));
-}
-
 void add_format(CLI::App& command, std::string& format) {
-  command.add_option("--format", format, "text, markdown, csv or json")
-      ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
+  command.add_option("--format", format, "text, markdown, csv, json or latex")
+      ->check(CLI::IsMember(std::vector<std::string>(kTableFormats.begin(), kTableFormats.end())))
       ->capture_default_str();
 }
 
@@ -116,7 +110,7 @@ void list_runs(const RunsOptions& options) {
   const bool people = is_for_people(options.format);
   if (runs.empty()) log::info("{}: no runs", folder.string());
   if (runs.empty() && people) return;
-  print_as(run_list(runs, people ? TableUse::page : TableUse::data), options.format);
+  std::cout << formatted(run_list(runs, people ? TableUse::page : TableUse::data), options.format);
   if (!people) return;
   bool first = true;
   for (const StoredRun& run : runs) {
@@ -150,7 +144,7 @@ void show_run(const RunsOptions& options) {
   for (const Table& table : tables) {
     if (table.rows().empty()) continue;
     if (!std::exchange(first, false)) std::cout << '\n';
-    print_as(table, options.format);
+    std::cout << formatted(table, options.format);
   }
 }
 
@@ -177,11 +171,11 @@ void compare_runs(const RunsOptions& options) {
                      .dump(2)
               << '\n';
   } else {
-    print_as(figures, options.format);
+    std::cout << formatted(figures, options.format);
     if (options.format != "csv") {
-      std::cout << '\n';
-      settings.rows().empty() ? void(std::cout << "The settings are the same.\n")
-                              : print_as(settings, options.format);
+      std::cout << '\n'
+                << (settings.rows().empty() ? "The settings are the same.\n"
+                                            : formatted(settings, options.format));
     }
   }
   if (!options.page.empty()) write_run_page(runs, options.page);
