@@ -342,7 +342,10 @@ void add_runs_command(CLI::App& program) {
       *command, "rename", "Give a run another name",
       "The run can be resumed under its new name: roformer train FILE --run NEW --resume.\n"
       "Asks first if a study or another run knows it by the old name.\n");
-  rename->add_option("run", options->runs, "folder of a run")->required()->expected(1);
+  rename
+      ->add_option_function<std::string>(
+          "run", [options](const std::string& run) { options->runs = {run}; }, "folder of a run")
+      ->required();
   rename->add_option("new", options->name, "the new name of its folder")->required();
   rename->add_flag("--yes", options->yes, "do not ask");
   rename->callback([options] { rename_one(*options); });

@@ -197,7 +197,8 @@ TEST_CASE("what a document links to is there") {
                                  kRoot / ".github" / "CONTRIBUTING.md"};
   for (const std::string folder : {"src", "tests", "scripts", "configs", "data"}) {
     for (const fs::path& file : files_below(kRoot / folder)) {
-      if (file.extension() == ".md") pages.push_back(file);
+      const bool formulas = file.parent_path().filename() == "golden";  // "[i](j)" is no link there
+      if (file.extension() == ".md" && !formulas) pages.push_back(file);
     }
   }
   std::string breaches;
