@@ -91,7 +91,7 @@ void list_runs(const RunsOptions& options) {
   require_known("--task", options.task, all_task_facts());
   require_known("--scheme", options.scheme, position_facts());
   const fs::path folder = options.runs.empty()
-                              ? default_settings().runs.lexically_relative(fs::current_path())
+                              ? default_settings().runs.lexically_proximate(fs::current_path())
                               : options.runs.front();
   std::vector<StoredRun> runs = find_stored_runs(folder);
   std::erase_if(runs, [&](const StoredRun& run) {
