@@ -51,6 +51,7 @@ void add_run_curves(HtmlReport& report, const ComparedRuns& runs) {
   for (const std::string& name : shared_curves(runs)) {
     // The rate of one run shows its schedule; those of several runs are in their settings.
     if (name == "learning_rate" && runs.rows.size() > 1) continue;
+    if (name.ends_with("standard_error")) continue;  // tells nothing of the training
     if (auto chart = chart_of(runs, name)) charts.push_back(std::move(*chart));
   }
   if (charts.empty()) return;
