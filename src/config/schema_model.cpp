@@ -70,7 +70,7 @@ std::vector<Key> model_keys() {
                     .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.parallel_residual,
                    {.help = "attention and feed-forward part of a layer read the same sum, each "
-                            "behind its norm, and are added together (GPT-NeoX)",
+                            "after its own norm, and are added together (GPT-NeoX)",
                     .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.bias,
                    {.help = "linear layers and norms have biases; false: none (Llama)"}),

@@ -18,10 +18,11 @@ std::vector<Key> explicit_positions_options(const SchemeSection& section) {
                                "drawn for each batch (Ruoss 2023); shape: one offset a "
                                "sequence (Kiyono 2021); cape: shifts and a scale around the middle "
                                "(Likhomanenko 2021). shape and cape draw in training only"}),
-      ROFORMER_OPTION(ExplicitPositionsSettings, form,
-                      {.help = "what stands at the positions: rotations, ALiBi's penalties, "
-                               "sinusoids or a learned table; noisy_alibi draws the distances of "
-                               "ALiBi instead, for both sides"}),
+      ROFORMER_OPTION(
+          ExplicitPositionsSettings, form,
+          {.help = "what is computed at the drawn positions: rotations, ALiBi's penalties, "
+                   "sinusoids or a learned table; noisy_alibi draws the distances of "
+                   "ALiBi instead, for both sides"}),
       ROFORMER_OPTION(ExplicitPositionsSettings, layout,
                       rotary_layout("Ruoss 2023 have interleaved")),
       ROFORMER_OPTION(ExplicitPositionsSettings, sinusoids,

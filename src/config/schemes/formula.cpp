@@ -43,7 +43,7 @@ std::vector<Key> formula_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(
           FormulaSettings, bias,
-          {.help = "added to the scores behind their scale; of i, j (positions of query "
+          {.help = "added to the scores after they are scaled; of i, j (positions of query "
                    "and key), h, layer (from 0), heads, layers, length (keys of an "
                    "encoder's text) and the parameters; e.g. -slope[h] * abs(i - j)"}),
       ROFORMER_OPTION(FormulaSettings, score,

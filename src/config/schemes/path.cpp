@@ -13,11 +13,12 @@ std::vector<Key> path_options(const SchemeSection& section) {
                        .range = between(0, kLongest),
                        .help = "the projection to w goes through so many features (Yang 2025: 32); "
                                "0: one matrix"}),
-      ROFORMER_OPTION(PathSettings, convolution,
-                      {.unit = "tokens",
-                       .range = between(0, 64),
-                       .help = "w mixes so many tokens by a causal convolution of each feature, "
-                               "with SiLU behind it (3); 0: neither"}),
+      ROFORMER_OPTION(
+          PathSettings, convolution,
+          {.unit = "tokens",
+           .range = between(0, 64),
+           .help = "width of the causal convolution that mixes each feature of w over tokens, "
+                   "followed by SiLU (3); 0: neither"}),
       ROFORMER_OPTION(PathSettings, epsilon,
                       {.range = above(0), .help = "added to the square of w's norm"}),
       ROFORMER_OPTION(PathSettings, forget_gate,
