@@ -131,8 +131,11 @@ void record_attention(const RunDirectory& run) {
   if (taken.forward.empty()) return;  // no step was left, or the model has no attention
   nlohmann::json record = read_checksummed_json(run.path() / "run.json");
   const nlohmann::json before = record.value("attention", nlohmann::json::object());
-  std::string forward = before.value("forward", taken.forward);
-  if (forward != taken.forward) forward += ", " + taken.forward;
+  std::string forward = before.value("forward", "");
+  for (const std::string& use : taken.forward) {
+    const bool known = (", " + forward + ", ").find(", " + use + ", ") != std::string::npos;
+    if (!known) forward += (forward.empty() ? "" : ", ") + use;
+  }
   const bool fast = taken.gradient == "fast" || before.value("gradient", "") == "fast";
   record["attention"] = {
       {"forward", forward}, {"gradient", fast ? "fast" : "exact"}, {"sums", "fp32"}};

@@ -28,7 +28,7 @@ AttentionRecord take_attention_record() {
   AttentionRecord record;
   for (std::size_t use = 0; use < kUses.size(); ++use) {
     if ((bits >> use & 1U) == 0) continue;
-    record.forward += (record.forward.empty() ? "" : ", ") + std::string(kUses.at(use));
+    record.forward.emplace_back(kUses.at(use));
   }
   if (!record.forward.empty()) record.gradient = (bits & kRounded) != 0 ? "fast" : "exact";
   return record;

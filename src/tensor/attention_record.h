@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
 namespace roformer {
 
@@ -24,7 +25,7 @@ enum class AttentionUse {
 void note_attention(AttentionUse use, const at::Tensor& query, bool rounded = false);
 
 struct AttentionRecord {
-  std::string forward;   // "tiles", or several: "flash, scores"; "" without a noted call
+  std::vector<std::string> forward;  // "tiles", "flash", ...; empty without a noted call
   std::string gradient;  // exact, or fast if the slopes of any call are of a rounded output
 };
 // The calls since the last one of this.

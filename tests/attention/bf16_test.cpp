@@ -200,7 +200,7 @@ TEST_CASE("LibTorch's kernel keeps it, too, on a GPU where the exact gradient is
   const ComposedForms composed;  // as on a GPU
   const std::vector<at::Tensor> exact = gradients(at::kBFloat16, true);
   const AttentionRecord taken = take_attention_record();
-  CHECK(taken.forward == "libtorch");
+  CHECK(taken.forward == std::vector<std::string>{"libtorch"});
   CHECK(taken.gradient == "exact");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     CAPTURE(i);

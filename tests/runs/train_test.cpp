@@ -155,6 +155,15 @@ TEST_CASE("the record of a run says which attention it took") {
   tiny.settings.training.steps.amount += 2;
   train_run(tiny.settings, ExistingRun::resume);
   CHECK(record_of(tiny.run())["attention"] == taken);
+  // A run that took other ways before keeps them, and no resumption adds one again.
+  nlohmann::json record = record_of(tiny.run());
+  record["attention"] = {{"forward", "flash, " + forward}, {"gradient", "fast"}, {"sums", "fp32"}};
+  write_checksummed_json(InnerPath::named(tiny.run()) / "run.json", record);
+  for (int time = 0; time < 2; ++time) {
+    tiny.settings.training.steps.amount += 1;
+    train_run(tiny.settings, ExistingRun::resume);
+  }
+  CHECK(record_of(tiny.run())["attention"] == record["attention"]);
 }
 
 TEST_CASE("a copied project trains its own copy of a run") {
