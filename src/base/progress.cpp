@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -22,13 +21,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 constexpr std::size_t kUsualColumns = 80;
-
-// A dumb terminal (of an editor, say) cannot rewrite a line.
-bool rewrites_lines() {
-  const char* const kind = std::getenv("TERM");
-  const bool dumb = kind != nullptr && kind == std::string_view("dumb");
-  return ::isatty(STDERR_FILENO) != 0 && !dumb;
-}
 
 std::string format_amount(double amount, const std::string& unit) {
   if (unit == "B") return format_bytes(static_cast<std::uint64_t>(amount));
@@ -82,7 +74,7 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 StatusLine::StatusLine(std::chrono::milliseconds plain_interval)
-    : terminal_(rewrites_lines()),
+    : terminal_(is_smart_terminal(STDERR_FILENO)),
       interval_(terminal_ ? std::chrono::milliseconds(100) : plain_interval),
       last_(std::chrono::steady_clock::now()) {}
 

@@ -12,11 +12,15 @@
 
 namespace roformer {
 
-bool wants_color(int descriptor) {
-  const char* const plain = std::getenv("NO_COLOR");
+bool is_smart_terminal(int descriptor) {
   const char* const kind = std::getenv("TERM");
   const bool dumb = kind != nullptr && kind == std::string_view("dumb");
-  return ::isatty(descriptor) != 0 && !dumb && (plain == nullptr || *plain == '\0');
+  return ::isatty(descriptor) != 0 && !dumb;
+}
+
+bool wants_color(int descriptor) {
+  const char* const plain = std::getenv("NO_COLOR");
+  return is_smart_terminal(descriptor) && (plain == nullptr || *plain == '\0');
 }
 
 std::size_t terminal_columns(int descriptor, std::size_t otherwise) {

@@ -8,7 +8,10 @@
 
 namespace roformer {
 
-// True for a terminal, unless its user has asked for plain text (https://no-color.org).
+// True for a terminal that understands escape sequences. A dumb one (of an editor, say) does not.
+bool is_smart_terminal(int descriptor);
+
+// True for such a terminal, unless its user has asked for plain text (https://no-color.org).
 bool wants_color(int descriptor);
 
 // The columns of the descriptor's terminal; `otherwise` if it is no terminal.
