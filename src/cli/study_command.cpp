@@ -17,6 +17,7 @@
 #include "base/terminal.h"
 #include "cli/command.h"
 #include "experiments/declaration/study_settings.h"
+#include "experiments/gpu_sharing.h"
 #include "experiments/protocol_record.h"
 #include "experiments/record.h"
 #include "experiments/records_page.h"
@@ -28,6 +29,7 @@
 #include "report/chart.h"
 #include "report/table_format.h"
 #include "runs/model_source.h"
+#include "tensor/device.h"
 #include "training/signals.h"
 
 namespace roformer {
@@ -46,6 +48,7 @@ struct StudyCommandOptions {
   bool overwrite = false;
   bool file_order = false;
   std::optional<std::int64_t> jobs;
+  bool no_mps = false;
   std::optional<std::string> shard;  // "K/N" or "slurm"
   std::vector<Override> overrides;
 
@@ -212,6 +215,11 @@ void leave_launch(const StudyCommandOptions& options) {
   forget_launch();
 }
 
+bool may_share_gpu(const StudyCommandOptions& options, const StudySettings& study) {
+  return !options.no_mps && options.jobs.value_or(1) > 1 &&
+         study.runs.front().settings.device != DeviceKind::cpu && gpu_support().usable;
+}
+
 void run_and_compare(const StudyCommandOptions& options, const StudyShard& shard,
                      const StudySettings& asked) {
   if (!options.record.empty()) {
@@ -226,6 +234,7 @@ void run_and_compare(const StudyCommandOptions& options, const StudyShard& shard
   }
   const Origin origin = this_program();
   leave_launch(options);
+  const auto sharing = may_share_gpu(options, asked) ? GpuSharing::start() : nullptr;
   const StudyOutcome outcome =
       run_study(asked, {.overwrite = options.overwrite,
                         .parallel = options.jobs.value_or(1),
@@ -253,6 +262,7 @@ void refuse_flags_of_runs(const StudyCommandOptions& options) {
                            : options.file_order        ? "--file-order"
                            : options.shard             ? "--shard"
                            : options.jobs              ? "--jobs"
+                           : options.no_mps            ? "--no-mps"
                            : options.overrides.empty() ? ""
                                                        : "--" + options.overrides.front().key;
   if (flag.empty()) return;
@@ -351,6 +361,8 @@ void add_study_command(CLI::App& program) {
       ->check(CLI::IsMember({"text", "markdown", "csv", "json", "latex", "svg", "pdf"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));
+  command->add_flag("--no-mps", options->no_mps,
+                    "several runs at a time on a GPU take turns, without NVIDIA's MPS");
   command
       ->add_option("--shard", options->shard,
                    "run only every N-th run, from the K-th on, beside other shards in the same "
