@@ -5,23 +5,28 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "config/word_list.h"
 
 namespace roformer {
 
 // automatic: JSON Lines if a file's name says so (.jsonl, .ndjson, compressed or not), else text.
 enum class CorpusReader { automatic, text, json_lines, verbatim, libreoffice_help };
 enum class DocumentSeparator { blank_line, two_blank_lines, line, file };
+// The words of recipes and of the command line.
+ROFORMER_WORDS(CorpusReader, "auto", "text", "json-lines", "verbatim", "libreoffice-help");
+ROFORMER_WORDS(DocumentSeparator, "blank-line", "two-blank-lines", "line", "file");
 
 struct CorpusOptions {
   // Files, folders or "-" for standard input. A folder stands for all files below it, sorted by
@@ -121,34 +126,20 @@ struct DividedFile {
 // the shares, is too short to divide, or has the right length and another SHA-1.
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares);
 
-// A value of an enumeration and its name in recipes and on the command line.
+// The value with this word. Throws Error (usage) with the known words; `what` describes the value.
 template <class Value>
-using Named = std::pair<Value, const char*>;
-
-// Throws Error (usage) with the known names; `what` describes the value.
-template <class Value, std::size_t N>
-Value value_named(const Named<Value> (&names)[N], std::string_view name, const char* what) {
-  std::string known;
-  for (const auto& [value, text] : names) {
-    if (name == text) return value;
-    known += known.empty() ? text : std::string(", ") + text;
-  }
-  throw_usage(what, fmt::format("'{}' is not known (known: {})", name, known));
-}
-
-template <class Value, std::size_t N>
-std::string name_of(const Named<Value> (&names)[N], Value wanted) {
-  for (const auto& [value, text] : names) {
-    if (value == wanted) return text;
-  }
-  ROFORMER_ASSERT(false);
-  return {};
+Value value_named(std::string_view word, const char* what) {
+  constexpr auto& words = Words<Value>::texts;
+  const auto found = std::ranges::find(words, word);
+  if (found != words.end()) return static_cast<Value>(found - words.begin());
+  throw_usage(what, fmt::format("'{}' is not known (known: {})", word, fmt::join(words, ", ")));
 }
 
 // These throw Error (usage) with the known names.
 CorpusReader parse_corpus_reader(std::string_view name);
 DocumentSeparator parse_document_separator(std::string_view name);
-std::string to_string(CorpusReader reader);
-std::string to_string(DocumentSeparator separator);
+inline std::string to_string(CorpusReader reader) {
+  return to_word(reader);
+}
 
 }  // namespace roformer

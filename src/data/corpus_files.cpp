@@ -23,20 +23,6 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr Named<CorpusReader> kReaders[] = {
-    {CorpusReader::automatic, "auto"},
-    {CorpusReader::text, "text"},
-    {CorpusReader::json_lines, "json-lines"},
-    {CorpusReader::verbatim, "verbatim"},
-    {CorpusReader::libreoffice_help, "libreoffice-help"},
-};
-constexpr Named<DocumentSeparator> kSeparators[] = {
-    {DocumentSeparator::blank_line, "blank-line"},
-    {DocumentSeparator::two_blank_lines, "two-blank-lines"},
-    {DocumentSeparator::line, "line"},
-    {DocumentSeparator::file, "file"},
-};
-
 bool is_hidden(const fs::path& name) {
   return name.string().starts_with(".") && name != "." && name != "..";
 }
@@ -330,19 +316,11 @@ DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
 }
 
 CorpusReader parse_corpus_reader(std::string_view name) {
-  return value_named(kReaders, name, "reader");
+  return value_named<CorpusReader>(name, "reader");
 }
 
 DocumentSeparator parse_document_separator(std::string_view name) {
-  return value_named(kSeparators, name, "document separator");
-}
-
-std::string to_string(CorpusReader reader) {
-  return name_of(kReaders, reader);
-}
-
-std::string to_string(DocumentSeparator separator) {
-  return name_of(kSeparators, separator);
+  return value_named<DocumentSeparator>(name, "document separator");
 }
 
 }  // namespace roformer

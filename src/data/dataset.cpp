@@ -49,8 +49,7 @@ Dataset::Dataset(const std::filesystem::path& folder)
     std::uint64_t tokens = 0;
     std::uint64_t documents = 0;
     for (std::size_t number = 0; number < checksums.size(); ++number) {
-      const Shard& shard =
-          shards_[static_cast<std::size_t>(split)].emplace_back(folder / shard_name(split, number));
+      const Shard& shard = shards_[split].emplace_back(folder / shard_name(split, number));
       shard.require(vocabulary, checksums[number]);
       tokens += shard.tokens();
       documents += shard.documents();

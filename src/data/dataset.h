@@ -48,7 +48,7 @@ struct DatasetDescription {
     SplitCounts counts;
     std::vector<std::uint64_t> shard_checksums;  // one a shard, in order
   };
-  std::array<OfSplit, kSplits.size()> splits;  // by Split; the test set may be empty
+  BySplit<OfSplit> splits;  // the test set may be empty
   // If only a prefix of the file existed: the bytes of the prefix and of the whole file.
   struct Prefix {
     std::uint64_t bytes = 0;
@@ -59,8 +59,8 @@ struct DatasetDescription {
   // tokenizer did not see them.
   bool counts_line_ends = false;
 
-  OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
-  const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }
+  OfSplit& operator[](Split split) { return splits[split]; }
+  const OfSplit& operator[](Split split) const { return splits[split]; }
 };
 
 // "enwik8", or "enwik8, the first 4,154,399 of 100,000,000 bytes".
@@ -86,9 +86,7 @@ class Dataset {
   const std::filesystem::path& folder() const { return folder_; }
   const DatasetDescription& description() const { return description_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
-  const std::vector<Shard>& shards(Split split) const {
-    return shards_[static_cast<std::size_t>(split)];
-  }
+  const std::vector<Shard>& shards(Split split) const { return shards_[split]; }
   // Throws Error (usage) with a remedy if the set has no such split.
   void require(Split split) const;
   // Reads every shard completely and compares checksums. Throws Error naming the first damaged one.
@@ -98,7 +96,7 @@ class Dataset {
   std::filesystem::path folder_;
   DatasetDescription description_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::array<std::vector<Shard>, kSplits.size()> shards_;
+  BySplit<std::vector<Shard>> shards_;
 };
 
 }  // namespace roformer

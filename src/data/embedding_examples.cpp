@@ -4,12 +4,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/few_of.h"
@@ -96,10 +96,8 @@ Columns find_columns(const TableReader& table, const EmbeddingSettings& settings
 }
 
 double parse_score(const std::string& text, const std::string& location) {
-  double score = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, score);
-  if (error == std::errc() && stop == end && std::isfinite(score)) return score;
+  const std::optional<double> score = as_number<double>(text);
+  if (score && std::isfinite(*score)) return *score;
   throw_failure(location, fmt::format("the score is {}, wanted a number", printable(text)));
 }
 

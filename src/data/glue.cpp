@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
+#include "base/as_number.h"
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -38,14 +38,6 @@ std::vector<std::string> file_names(GlueTask task, GlueSplit split) {
     }
   }
   return names;
-}
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // Reads the rows of one file.
@@ -160,7 +152,7 @@ class GlueReader {
                          .first = std::string(cells[*first_]),
                          .second = second_ ? std::string(cells[*second_]) : std::string()};
     if (index_) {
-      const std::optional<std::int64_t> index = parse_number<std::int64_t>(cells[*index_]);
+      const std::optional<std::int64_t> index = as_number<std::int64_t>(cells[*index_]);
       if (!index) {
         throw_failure(location(), fmt::format("got index '{}', wanted a number", cells[*index_]));
       }
@@ -179,7 +171,7 @@ class GlueReader {
 
   void set_label(std::string_view text, LabelledText& example) const {
     if (facts_.is_regression()) {
-      const std::optional<double> score = parse_number<double>(text);
+      const std::optional<double> score = as_number<double>(text);
       if (!score || !(*score >= 0 && *score <= 5)) {
         throw_failure(location(), fmt::format("got score '{}', wanted a number from 0 to 5", text));
       }
@@ -189,7 +181,7 @@ class GlueReader {
     const auto found = std::ranges::find(facts_.labels, text);
     if (found == facts_.labels.end()) {
       // Hugging Face's `datasets` numbers the classes in the order of facts_.labels.
-      const std::optional<std::int64_t> number = parse_number<std::int64_t>(text);
+      const std::optional<std::int64_t> number = as_number<std::int64_t>(text);
       if (number && *number >= 0 && *number < std::ssize(facts_.labels)) {
         example.label = *number;
         return;
@@ -204,80 +196,60 @@ class GlueReader {
 }  // namespace
 
 const GlueTaskFacts& glue_task_facts(GlueTask task) {
+  using enum GlueTask;
   using Names = std::vector<std::string>;
   const Names binary{"0", "1"};
   const Names entailment{"entailment", "not_entailment"};
   static const std::vector<GlueTaskFacts> facts = {
-      {GlueTask::cola,
-       "CoLA",
-       false,
-       binary,
-       "CoLA.tsv",
-       "",
-       "sentence",
-       "",
-       "label",
-       {"unacceptable", "acceptable"}},
-      {GlueTask::sst2,
-       "SST-2",
-       false,
-       binary,
-       "SST-2.tsv",
-       "",
-       "sentence",
-       "",
-       "label",
-       {"negative", "positive"}},
-      {GlueTask::mrpc,
-       "MRPC",
-       true,
-       binary,
-       "MRPC.tsv",
-       "",
-       "#1 String",
-       "#2 String",
-       "Quality",
-       {"not_equivalent", "equivalent"},
-       "sentence1",
-       "sentence2"},
-      {GlueTask::stsb, "STS-B", true, {}, "STS-B.tsv", "", "sentence1", "sentence2", "score"},
-      {GlueTask::qqp,
-       "QQP",
-       true,
-       binary,
-       "QQP.tsv",
-       "",
-       "question1",
-       "question2",
-       "is_duplicate",
-       {"not_duplicate", "duplicate"}},
+      {cola, "CoLA", false, binary, "sentence", "", "label", {"unacceptable", "acceptable"}},
+      {sst2, "SST-2", false, binary, "sentence", "", "label", {"negative", "positive"}},
+      {.task = mrpc,
+       .folder = "MRPC",
+       .pairs = true,
+       .labels = binary,
+       .first = "#1 String",
+       .second = "#2 String",
+       .label = "Quality",
+       .names = {"not_equivalent", "equivalent"},
+       .hub_first = "sentence1",
+       .hub_second = "sentence2"},
+      {stsb, "STS-B", true, {}, "sentence1", "sentence2", "score"},
+      {.task = qqp,
+       .folder = "QQP",
+       .pairs = true,
+       .labels = binary,
+       .first = "question1",
+       .second = "question2",
+       .label = "is_duplicate",
+       .names = {"not_duplicate", "duplicate"}},
       // Labels in the order of Hugging Face's checkpoints.
-      {GlueTask::mnli,
-       "MNLI",
-       true,
-       {"entailment", "neutral", "contradiction"},
-       "MNLI-m.tsv",
-       "MNLI-mm.tsv",
-       "sentence1",
-       "sentence2",
-       "gold_label",
-       {},
-       "premise",
-       "hypothesis"},
-      {GlueTask::qnli, "QNLI", true, entailment, "QNLI.tsv", "", "question", "sentence", "label"},
-      {GlueTask::rte, "RTE", true, entailment, "RTE.tsv", "", "sentence1", "sentence2", "label"},
-      {GlueTask::wnli,
-       "WNLI",
-       true,
-       binary,
-       "WNLI.tsv",
-       "",
-       "sentence1",
-       "sentence2",
-       "label",
-       {"not_entailment", "entailment"}},
+      {.task = mnli,
+       .folder = "MNLI",
+       .pairs = true,
+       .labels = {"entailment", "neutral", "contradiction"},
+       .first = "sentence1",
+       .second = "sentence2",
+       .label = "gold_label",
+       .hub_first = "premise",
+       .hub_second = "hypothesis"},
+      {qnli, "QNLI", true, entailment, "question", "sentence", "label"},
+      {rte, "RTE", true, entailment, "sentence1", "sentence2", "label"},
+      {.task = wnli,
+       .folder = "WNLI",
+       .pairs = true,
+       .labels = binary,
+       .first = "sentence1",
+       .second = "sentence2",
+       .label = "label",
+       .names = {"not_entailment", "entailment"}},
   };
   return *std::ranges::find(facts, task, &GlueTaskFacts::task);
+}
+
+std::vector<std::pair<GlueSplit, std::string>> GlueTaskFacts::submissions() const {
+  using enum GlueSplit;
+  if (task != GlueTask::mnli) return {{test, folder + ".tsv"}};
+  return {{test, folder + "-m.tsv"}, {test_mismatched, folder + "-mm.tsv"}};
 }
 
 fs::path find_glue_file(const fs::path& directory, GlueTask task, GlueSplit split) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/glue_settings.h"
@@ -20,15 +21,14 @@ struct GlueTaskFacts {
   std::string folder;               // "SST-2"
   bool pairs = false;               // two sentences an example
   std::vector<std::string> labels;  // by class number; empty: regression (STS-B, 0 to 5)
-  // Names of the files for the benchmark's server; mismatched only for MNLI.
-  std::string submission;
-  std::string submission_mismatched;
   // Columns of the task's files; `second` is empty for single sentences.
   std::string first, second, label;
   std::vector<std::string> names = {};          // of the labels 0 and 1 in Hugging Face's data sets
   std::string hub_first = {}, hub_second = {};  // columns there, where they have other names
 
   bool is_regression() const { return labels.empty(); }
+  // The test sets and the names of their files for the benchmark's server.
+  std::vector<std::pair<GlueSplit, std::string>> submissions() const;
 };
 const GlueTaskFacts& glue_task_facts(GlueTask task);
 

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/few_of.h"
@@ -77,19 +77,12 @@ std::vector<std::string> row_classes(TableReader& table, std::size_t column, Tar
   return {std::move(name)};
 }
 
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 // "1", "2", "10" in the order of the numbers; other names by their bytes.
 std::vector<std::string> in_order(std::vector<std::string> names) {
-  if (std::ranges::all_of(names,
-                          [](const std::string& n) { return whole_number(n).has_value(); })) {
-    std::ranges::sort(names, {}, [](const std::string& name) { return *whole_number(name); });
+  if (std::ranges::all_of(
+          names, [](const std::string& n) { return as_number<std::int64_t>(n).has_value(); })) {
+    std::ranges::sort(names, {},
+                      [](const std::string& name) { return *as_number<std::int64_t>(name); });
   }
   return names;
 }
@@ -146,10 +139,8 @@ class RowReader {
 
   double score() const {
     const std::string text = table_.text(label_);
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end && std::isfinite(value)) return value;
+    const std::optional<double> value = as_number<double>(text);
+    if (value && std::isfinite(*value)) return *value;
     throw_failure(table_.location(), fmt::format("got score {}, wanted a number", printable(text)),
                   "names of classes need classification.kind single or multi");
   }

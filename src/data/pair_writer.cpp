@@ -74,7 +74,7 @@ std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedPairs&
 struct PairWriter::Block {
   std::uint64_t first = 0;  // number of its first pair among all that were added
   std::vector<Entry> entries;
-  std::vector<std::array<std::vector<TokenId>, 2>> ids;  // of each entry, by Side
+  std::vector<BySide<std::vector<TokenId>>> ids;  // of each entry
   std::size_t bytes = 0;
 };
 
@@ -82,7 +82,7 @@ PairWriter::PairWriter(Options options, const Tokenizer& source, const Tokenizer
     : options_(std::move(options)),
       tokenizers_{&source, &target},
       ends_{sentence_tokens(source).end, sentence_tokens(target).end} {
-  splits_[static_cast<std::size_t>(Split::train)] = options_.finished.so_far;
+  splits_[Split::train] = options_.finished.so_far;
 }
 
 PairWriter::~PairWriter() = default;
@@ -131,7 +131,7 @@ void PairWriter::write_blocks() {
 }
 
 void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
-                             const std::array<std::vector<TokenId>, 2>& ids) {
+                             const BySide<std::vector<TokenId>>& ids) {
   const std::string text = entry.source + '\n' + entry.target + '\n';
   const std::string line =
       text + entry.reference.value_or("") + '\n' + std::string(to_string(entry.split)) + '\n';
@@ -163,35 +163,33 @@ void PairWriter::write_entry(std::uint64_t number, const Entry& entry,
 }
 
 // Whether a shard is full now.
-bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids) {
-  const auto index = static_cast<std::size_t>(entry.split);
-  ParallelDescription::OfSplit& of_split = splits_[index];
+bool PairWriter::write_pair(const Entry& entry, const BySide<std::vector<TokenId>>& ids) {
+  ParallelDescription::OfSplit& of_split = splits_[entry.split];
   bool full = false;
   ++of_split.sentences;
   for (const Side side : kSides) {
-    const auto which = static_cast<std::size_t>(side);
-    const Tokenizer& tokenizer = *tokenizers_[which];
-    Output& output = outputs_[index][which];
+    const Tokenizer& tokenizer = *tokenizers_[side];
+    Output& output = outputs_[entry.split][side];
     ParallelDescription::OfSide& facts = of_split[side];
     if (output.shard == nullptr) {
       output.shard = std::make_unique<ShardWriter>(
           options_.folder / parallel_shard_name(entry.split, side, facts.shard_checksums.size()),
           vocabulary_of(tokenizer));
     }
-    output.shard->add_tokens(ids[which]);
-    output.shard->add_tokens(std::span(&ends_[which], 1));
+    output.shard->add_tokens(ids[side]);
+    output.shard->add_tokens(std::span(&ends_[side], 1));
     output.shard->end_document();
     full |= output.shard->tokens() >= options_.shard_tokens;
 
     const std::string& text = side == Side::source ? entry.source : entry.target;
-    const std::uint64_t tokens = ids[which].size() + 1;
+    const std::uint64_t tokens = ids[side].size() + 1;
     facts.tokens += tokens;
     facts.longest = std::max(facts.longest, tokens);
     facts.words += static_cast<std::uint64_t>(count_words(text));
     facts.characters += count_characters(text);
     if (tokenizer.special().unknown >= 0) {
       facts.unknown +=
-          static_cast<std::uint64_t>(std::ranges::count(ids[which], tokenizer.special().unknown));
+          static_cast<std::uint64_t>(std::ranges::count(ids[side], tokenizer.special().unknown));
     }
     if (entry.split == Split::train) continue;
     if (output.text == nullptr) {
@@ -206,21 +204,20 @@ bool PairWriter::write_pair(const Entry& entry, const std::array<std::vector<Tok
 }
 
 void PairWriter::finish_shards(Split split) {
-  const auto index = static_cast<std::size_t>(split);
-  if (outputs_[index].front().shard == nullptr) return;
+  if (outputs_[split].front().shard == nullptr) return;
   for (const Side side : kSides) {
-    std::unique_ptr<ShardWriter>& shard = outputs_[index][static_cast<std::size_t>(side)].shard;
-    splits_[index][side].shard_checksums.push_back(shard->finish());
+    std::unique_ptr<ShardWriter>& shard = outputs_[split][side].shard;
+    splits_[split][side].shard_checksums.push_back(shard->finish());
     shard.reset();
   }
   if (split != Split::train || !options_.on_finished) return;
   options_.on_finished({.pairs = written_,
                         .text = read_hash_.digest(),
-                        .so_far = splits_[index],
+                        .so_far = splits_[split],
                         .removed = removed_});
 }
 
-std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
+BySplit<ParallelDescription::OfSplit> PairWriter::finish(
     std::vector<ParallelDescription::Origin>& origins) {
   write_blocks();
   if (options_.finished.pairs > written_) throw CorpusChanged();
@@ -230,12 +227,11 @@ std::array<ParallelDescription::OfSplit, 3> PairWriter::finish(
   }
   for (const Split split : kSplits) {
     finish_shards(split);
-    const auto index = static_cast<std::size_t>(split);
     for (const Side side : kSides) {
-      Output& output = outputs_[index][static_cast<std::size_t>(side)];
+      Output& output = outputs_[split][side];
       if (output.text == nullptr) continue;
       output.text->commit();
-      splits_[index][side].text_checksum = output.text_hash.digest();
+      splits_[split][side].text_checksum = output.text_hash.digest();
     }
   }
   return splits_;

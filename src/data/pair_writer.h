@@ -5,7 +5,6 @@
 // with it. Training pairs in finished shards of an earlier process are only counted and hashed.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -66,8 +65,7 @@ class PairWriter {
   // Completes shards and texts. Adds the counts of pairs that the rules about pieces removed, and
   // `kept`, to the counts of the origins. Throws CorpusChanged, as add() does, if the pairs differ
   // from those of the finished shards.
-  std::array<ParallelDescription::OfSplit, 3> finish(
-      std::vector<ParallelDescription::Origin>& origins);
+  BySplit<ParallelDescription::OfSplit> finish(std::vector<ParallelDescription::Origin>& origins);
   // Hash of the kept pairs and their splits. Call it after finish().
   std::uint64_t fingerprint() const { return hash_.digest(); }
   // Hash of all added pairs without their splits: it is the same for every division of them.
@@ -83,8 +81,8 @@ class PairWriter {
   };
 
   Options options_;
-  std::array<const Tokenizer*, 2> tokenizers_;  // by Side
-  std::array<TokenId, 2> ends_;
+  BySide<const Tokenizer*> tokenizers_;
+  BySide<TokenId> ends_;
   std::vector<Block> blocks_;  // gathered pairs, tokenised together
   std::vector<PairCounts> counts_;
   RunningHash hash_;       // of the pairs that were kept
@@ -94,8 +92,8 @@ class PairWriter {
   std::uint64_t written_ = 0;  // or removed
   // The same values as in FinishedPairs.
   std::vector<std::pair<std::uint64_t, PairRule>> removed_;
-  std::array<ParallelDescription::OfSplit, 3> splits_;
-  std::array<std::array<Output, 2>, 3> outputs_;  // by Split and Side
+  BySplit<ParallelDescription::OfSplit> splits_;
+  BySplit<BySide<Output>> outputs_;
 
   // Whether an earlier process wrote the pair into a finished shard or removed it.
   bool is_finished(std::uint64_t number, const Entry& entry) const;
@@ -103,8 +101,8 @@ class PairWriter {
   void encode(Block& block) const;
   void write_blocks();
   void write_entry(std::uint64_t number, const Entry& entry,
-                   const std::array<std::vector<TokenId>, 2>& ids);
-  bool write_pair(const Entry& entry, const std::array<std::vector<TokenId>, 2>& ids);
+                   const BySide<std::vector<TokenId>>& ids);
+  bool write_pair(const Entry& entry, const BySide<std::vector<TokenId>>& ids);
   void finish_shards(Split split);
 };
 

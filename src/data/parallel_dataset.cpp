@@ -102,7 +102,7 @@ void describe_corpus(auto& stored, auto& about) {
   }
   stored.map("tokenizers", about.tokenizers, [](auto& inner, auto& tokenizers) {
     for (const Side side : kSides) {
-      inner.map(std::string(to_string(side)).c_str(), tokenizers[static_cast<std::size_t>(side)],
+      inner.map(std::string(to_string(side)).c_str(), tokenizers[side],
                 [](auto& facts, auto& tokenizer) {
                   facts.hash("fingerprint", tokenizer.fingerprint);
                   facts.field("description", tokenizer.description);
@@ -156,13 +156,12 @@ Description read_parallel_description(const fs::path& folder) {
 ParallelDataset::ParallelDataset(const fs::path& folder)
     : folder_(folder), description_(read_parallel_description(folder)) {
   for (const Side side : kSides) {
-    const auto which = static_cast<std::size_t>(side);
     if (description_.joint_vocabulary) {
-      tokenizers_[which] = which == 0 ? load_tokenizer(folder) : tokenizers_[0];
+      tokenizers_[side] = side == Side::source ? load_tokenizer(folder) : tokenizers_[Side::source];
     } else {
-      tokenizers_[which] = load_tokenizer(folder / to_string(side));
+      tokenizers_[side] = load_tokenizer(folder / to_string(side));
     }
-    if (description_.tokenizers[which].fingerprint != tokenizers_[which]->fingerprint()) {
+    if (description_.tokenizers[side].fingerprint != tokenizers_[side]->fingerprint()) {
       throw_failure(folder.string(),
                     fmt::format("was prepared with another {} tokenizer than the one inside",
                                 to_string(side)),
@@ -173,7 +172,7 @@ ParallelDataset::ParallelDataset(const fs::path& folder)
 }
 
 void ParallelDataset::open_split(Split split) {
-  OfSplit& opened = splits_[static_cast<std::size_t>(split)];
+  OfSplit& opened = splits_[split];
   const ParallelDescription::OfSplit& described = description_[split];
   const std::size_t count = described[Side::source].shard_checksums.size();
   if (described[Side::target].shard_checksums.size() != count) {
@@ -185,9 +184,8 @@ void ParallelDataset::open_split(Split split) {
   opened.starts.push_back(0);
   for (std::size_t number = 0; number < count; ++number) {
     for (const Side side : kSides) {
-      const auto which = static_cast<std::size_t>(side);
       const fs::path path = folder_ / parallel_shard_name(split, side, number);
-      const Shard& shard = opened.shards[which].emplace_back(path);
+      const Shard& shard = opened.shards[side].emplace_back(path);
       shard.require(vocabulary_of(tokenizer(side)), described[side].shard_checksums[number]);
       const std::uint64_t sources = opened.shards[0][number].documents();
       if (shard.documents() == sources) continue;
@@ -200,7 +198,7 @@ void ParallelDataset::open_split(Split split) {
   }
   for (const Side side : kSides) {
     std::uint64_t tokens = 0;
-    for (const Shard& shard : opened.shards[static_cast<std::size_t>(side)]) {
+    for (const Shard& shard : opened.shards[side]) {
       tokens += shard.tokens();
     }
     if (tokens != described[side].tokens ||
@@ -214,12 +212,8 @@ void ParallelDataset::open_split(Split split) {
   }
 }
 
-const Tokenizer& ParallelDataset::tokenizer(Side side) const {
-  return *tokenizers_[static_cast<std::size_t>(side)];
-}
-
 std::int64_t ParallelDataset::sentences(Split split) const {
-  return of(split).starts.back();
+  return splits_[split].starts.back();
 }
 
 void ParallelDataset::require_sentences(Split split) const {
@@ -230,11 +224,11 @@ void ParallelDataset::require_sentences(Split split) const {
 }
 
 std::size_t ParallelDataset::shards(Split split) const {
-  return of(split).shards[0].size();
+  return splits_[split].shards[0].size();
 }
 
 ParallelDataset::Location ParallelDataset::locate(Split split, std::int64_t i) const {
-  const std::vector<std::int64_t>& starts = of(split).starts;
+  const std::vector<std::int64_t>& starts = splits_[split].starts;
   ROFORMER_ASSERT(i >= 0 && i < starts.back());
   const auto after = std::ranges::upper_bound(starts, i);
   const auto shard = static_cast<std::size_t>(after - starts.begin() - 1);
@@ -243,14 +237,14 @@ ParallelDataset::Location ParallelDataset::locate(Split split, std::int64_t i) c
 
 std::int64_t ParallelDataset::length(Split split, Side side, std::int64_t i) const {
   const Location at = locate(split, i);
-  const auto starts = of(split).shards[static_cast<std::size_t>(side)][at.shard].document_starts();
+  const auto starts = splits_[split].shards[side][at.shard].document_starts();
   return static_cast<std::int64_t>(starts[at.document + 1] - starts[at.document]);
 }
 
 std::vector<std::int32_t> ParallelDataset::lengths(Split split, Side side) const {
   std::vector<std::int32_t> lengths;
   lengths.reserve(static_cast<std::size_t>(sentences(split)));
-  for (const Shard& shard : of(split).shards[static_cast<std::size_t>(side)]) {
+  for (const Shard& shard : splits_[split].shards[side]) {
     const auto starts = shard.document_starts();
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
       lengths.push_back(static_cast<std::int32_t>(starts[i + 1] - starts[i]));
@@ -261,7 +255,7 @@ std::vector<std::int32_t> ParallelDataset::lengths(Split split, Side side) const
 
 std::vector<TokenId> ParallelDataset::sentence(Split split, Side side, std::int64_t i) const {
   const Location at = locate(split, i);
-  const Shard& shard = of(split).shards[static_cast<std::size_t>(side)][at.shard];
+  const Shard& shard = splits_[split].shards[side][at.shard];
   const std::uint64_t begin = shard.document_starts()[at.document];
   std::vector<TokenId> ids(shard.document_starts()[at.document + 1] - begin);
   shard.copy_tokens(begin, ids);
@@ -294,7 +288,7 @@ std::vector<std::string> ParallelDataset::text(Split split, Side side) const {
 void ParallelDataset::verify_checksums() const {
   for (const Split split : kSplits) {
     for (const Side side : kSides) {
-      for (const Shard& shard : of(split).shards[static_cast<std::size_t>(side)]) {
+      for (const Shard& shard : splits_[split].shards[side]) {
         shard.verify_checksum();
       }
       if (split != Split::train) text(split, side);

@@ -21,6 +21,8 @@ namespace roformer {
 enum class Side { source, target };
 inline constexpr std::array kSides = {Side::source, Side::target};
 std::string_view to_string(Side side);
+template <class Value>
+using BySide = ByKey<Side, Value, kSides.size()>;
 
 struct ParallelDescription {
   struct TokenizerFacts {
@@ -40,10 +42,10 @@ struct ParallelDescription {
   };
   struct OfSplit {
     std::uint64_t sentences = 0;
-    std::array<OfSide, 2> sides;  // by Side
+    BySide<OfSide> sides;
 
-    OfSide& operator[](Side side) { return sides[static_cast<std::size_t>(side)]; }
-    const OfSide& operator[](Side side) const { return sides[static_cast<std::size_t>(side)]; }
+    OfSide& operator[](Side side) { return sides[side]; }
+    const OfSide& operator[](Side side) const { return sides[side]; }
   };
   // One source of pairs.
   struct Origin {
@@ -62,16 +64,16 @@ struct ParallelDescription {
   // XXH3 of the pairs that were read, independent of their division; empty in older sets.
   std::optional<std::uint64_t> text_fingerprint;
   bool joint_vocabulary = true;
-  std::array<TokenizerFacts, 2> tokenizers;  // by Side
-  double validation_fraction = 0;            // of the pages of train
+  BySide<TokenizerFacts> tokenizers;
+  double validation_fraction = 0;  // of the pages of train
   double test_fraction = 0;
   std::uint64_t seed = 0;
   PairRules rules;
   std::vector<Origin> origins;
-  std::array<OfSplit, 3> splits;  // by Split
+  BySplit<OfSplit> splits;
 
-  OfSplit& operator[](Split split) { return splits[static_cast<std::size_t>(split)]; }
-  const OfSplit& operator[](Split split) const { return splits[static_cast<std::size_t>(split)]; }
+  OfSplit& operator[](Split split) { return splits[split]; }
+  const OfSplit& operator[](Split split) const { return splits[split]; }
 };
 
 // "train-source-00000.bin" and "test.target.txt".
@@ -97,7 +99,7 @@ class ParallelDataset {
   const std::filesystem::path& folder() const { return folder_; }
   const ParallelDescription& description() const { return description_; }
   // Both functions return the same object if the vocabulary is joint.
-  const Tokenizer& tokenizer(Side side) const;
+  const Tokenizer& tokenizer(Side side) const { return *tokenizers_[side]; }
 
   std::int64_t sentences(Split split) const;
   // Throws Error (usage) if the set is empty.
@@ -120,8 +122,8 @@ class ParallelDataset {
 
  private:
   struct OfSplit {
-    std::array<std::vector<Shard>, 2> shards;  // by Side, equally many
-    std::vector<std::int64_t> starts;          // first sentence of each shard, and the end
+    BySide<std::vector<Shard>> shards;  // equally many
+    std::vector<std::int64_t> starts;   // first sentence of each shard, and the end
   };
   struct Location {
     std::size_t shard = 0;
@@ -130,10 +132,9 @@ class ParallelDataset {
 
   std::filesystem::path folder_;
   ParallelDescription description_;
-  std::array<std::shared_ptr<const Tokenizer>, 2> tokenizers_;  // by Side
-  std::array<OfSplit, 3> splits_;                               // by Split
+  BySide<std::shared_ptr<const Tokenizer>> tokenizers_;
+  BySplit<OfSplit> splits_;
 
-  const OfSplit& of(Split split) const { return splits_[static_cast<std::size_t>(split)]; }
   Location locate(Split split, std::int64_t i) const;
   void open_split(Split split);
 };

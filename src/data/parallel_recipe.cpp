@@ -35,7 +35,7 @@ PairSource read_source(const YamlFields& fields, fs::path* reference) {
   if (!two) source.source = pairs;
   if (!has_format) source.format = guess_pair_format(source.source);
   if (takes_two_files(source.format) != two) {
-    fields.complain("", fmt::format("format {} takes {}", to_string(source.format),
+    fields.complain("", fmt::format("format {} takes {}", to_word(source.format),
                                     two ? "one file: `pairs`" : "two: `source` and `target`"));
   }
   return source;

@@ -37,14 +37,14 @@ class ProgressSink : public CorpusSink {
 };
 
 void require_no_empty_split(const DatasetDescription& description, const PrepareOptions& options) {
-  const std::array<bool, kSplits.size()> is_wanted = {
+  const BySplit<bool> is_wanted = {
       true, description.validation_fraction > 0 || !options.validation_inputs.empty(),
       description.test_fraction > 0 || !options.test_inputs.empty()};
   std::uint64_t documents = 0;
   for (const Split split : kSplits) documents += description[split].counts.documents;
   for (const Split split : kSplits) {
     const bool is_empty = description[split].counts.tokens == 0;
-    if (!is_empty || !is_wanted[static_cast<std::size_t>(split)]) continue;
+    if (!is_empty || !is_wanted[split]) continue;
     refuse_empty_split(options.output.string(), split,
                        fmt::format(": the corpus has {} document{} with tokens", documents,
                                    documents == 1 ? "" : "s"),
@@ -242,8 +242,8 @@ PreparationIdentity identity_of(const PrepareOptions& options, const Tokenizer& 
   const CorpusOptions& corpus = options.corpus;
   return make_identity(
       files, {{"tokenizer", hexadecimal(tokenizer.fingerprint())},
-              {"reader", to_string(corpus.reader)},
-              {"document separator", to_string(corpus.separator)},
+              {"reader", to_word(corpus.reader)},
+              {"document separator", to_word(corpus.separator)},
               {"field of JSON Lines", corpus.text_field},
               {"choice to remove repeats", fmt::format("{}", corpus.remove_repeats)},
               {"choice of files", choice_of_files(options)},

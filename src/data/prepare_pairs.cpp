@@ -216,10 +216,10 @@ void read_training(const ParallelCorpus& corpus, ReadingBar& bar, std::vector<Or
 }
 
 void require_no_empty_split(const ParallelDescription& description, const fs::path& output) {
-  const std::array<bool, kSplits.size()> is_wanted = {true, description.validation_fraction > 0,
-                                                      description.test_fraction > 0};
+  const BySplit<bool> is_wanted = {true, description.validation_fraction > 0,
+                                   description.test_fraction > 0};
   for (const Split split : kSplits) {
-    if (!is_wanted[static_cast<std::size_t>(split)] || description[split].sentences > 0) continue;
+    if (!is_wanted[split] || description[split].sentences > 0) continue;
     refuse_empty_split(output.string(), split, "",
                        "look at what the rules removed, and loosen them or the fractions");
   }
@@ -248,10 +248,9 @@ ParallelDescription described(const PreparePairsOptions& options, const Tokenize
                                   .splits = {}};
   for (const Side side : kSides) {
     const Tokenizer& tokenizer = side == Side::source ? source : target;
-    description.tokenizers[static_cast<std::size_t>(side)] = {
-        .fingerprint = tokenizer.fingerprint(),
-        .description = tokenizer.description(),
-        .vocabulary_size = tokenizer.vocabulary_size()};
+    description.tokenizers[side] = {.fingerprint = tokenizer.fingerprint(),
+                                    .description = tokenizer.description(),
+                                    .vocabulary_size = tokenizer.vocabulary_size()};
   }
   return description;
 }
@@ -282,7 +281,7 @@ void write_corpus(const ParallelCorpus& corpus, PairWriter& writer,
 std::string choice_of_sources(const ParallelCorpus& corpus) {
   std::string choice;
   const auto add = [&](std::string_view set, const PairSource& source, const fs::path& reference) {
-    choice += fmt::format("{} {} {} {}\n{}\n{}\n{}\n", set, to_string(source.format), source.weight,
+    choice += fmt::format("{} {} {} {}\n{}\n{}\n{}\n", set, to_word(source.format), source.weight,
                           source.skip_broken, source.source.string(), source.target.string(),
                           reference.string());
   };

@@ -15,20 +15,12 @@
 #include "data/help_page.h"
 #include "data/line_reader.h"
 #include "data/text_lines.h"
-#include "data/tmx.h"
 #include "text/utf8.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr Named<PairFormat> kFormats[] = {
-    {PairFormat::aligned, "aligned"},
-    {PairFormat::tsv, "tsv"},
-    {PairFormat::jsonl, "jsonl"},
-    {PairFormat::tmx, "tmx"},
-    {PairFormat::libreoffice_help, "libreoffice-help"},
-};
 constexpr std::int64_t kProgressLines = 1024;
 
 // Reads both files to their ends. The error names the last line of the shorter file.
@@ -240,11 +232,7 @@ bool takes_two_files(PairFormat format) {
 }
 
 PairFormat parse_pair_format(std::string_view name) {
-  return value_named(kFormats, name, "format");
-}
-
-std::string to_string(PairFormat format) {
-  return name_of(kFormats, format);
+  return value_named<PairFormat>(name, "format");
 }
 
 std::string_view to_string(PairRule rule) {

@@ -12,11 +12,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "config/word_list.h"
 #include "text/characters.h"
 
 namespace roformer {
 
 enum class PairFormat { aligned, tsv, jsonl, tmx, libreoffice_help };
+ROFORMER_WORDS(PairFormat, "aligned", "tsv", "jsonl", "tmx", "libreoffice-help");
 
 struct PairLanguages {
   std::string source;  // codes: "en", "de", "zh-cn"
@@ -70,9 +72,8 @@ std::uint64_t pair_bytes(const PairSource& source);
 PairFormat guess_pair_format(const std::filesystem::path& path);
 // Whether the format takes two files.
 bool takes_two_files(PairFormat format);
-// The names used in recipes. Throws Error (usage) with the known names.
+// Throws Error (usage) with the known words.
 PairFormat parse_pair_format(std::string_view name);
-std::string to_string(PairFormat format);
 
 // The rules that a pair must pass to enter a training set. A pair is counted at the first rule that
 // it breaks, in the order of PairRule.
@@ -153,5 +154,13 @@ std::optional<PairRule> broken_by_pieces(const PairRules& rules, std::size_t sou
                                          std::size_t target);
 
 std::int64_t count_words(std::string_view text);
+
+// Reads a translation memory (TMX 1.4), an XML file of units, each with its text in several
+// languages; compressed or not. A language matches its code with any region ("en" and "EN-US"); a
+// code with a region matches the same region first. Text inside an editor's native codes (bpt, ept,
+// ph, it, ut) is not part of the sentence. Throws Error (failure) naming file:line if the XML is
+// damaged.
+PairReading read_tmx(const std::filesystem::path& path, const PairLanguages& languages,
+                     PairSink& sink);
 
 }  // namespace roformer

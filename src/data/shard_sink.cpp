@@ -15,7 +15,7 @@ constexpr std::size_t kBlocksPerThread = 4;
 
 void describe_finished(auto& stored, auto& finished) {
   for (const Split split : kSplits) {
-    stored.map(std::string(to_string(split)).c_str(), finished[static_cast<std::size_t>(split)],
+    stored.map(std::string(to_string(split)).c_str(), finished[split],
                [](auto& inner, auto& shards) {
                  inner.count("documents_of_corpus", shards.documents);
                  inner.hash("text", shards.text);
@@ -38,8 +38,7 @@ std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits
   describe_finished(stored, finished);
   std::vector<FinishedShard> shards;
   for (const Split split : kSplits) {
-    const FinishedShards& of_split = finished[static_cast<std::size_t>(split)];
-    const std::vector<std::uint64_t>& checksums = of_split.so_far.shard_checksums;
+    const std::vector<std::uint64_t>& checksums = finished[split].so_far.shard_checksums;
     for (std::size_t i = 0; i < checksums.size(); ++i) {
       shards.push_back({.name = shard_name(split, i), .checksum = checksums[i]});
     }
@@ -120,7 +119,7 @@ void ShardSink::end_document() {
 }
 
 bool ShardSink::is_finished(std::uint64_t document) const {
-  return document < options_.finished[static_cast<std::size_t>(choice_(document))].documents;
+  return document < options_.finished[choice_(document)].documents;
 }
 
 void ShardSink::encode(Block& block) const {
@@ -179,22 +178,20 @@ void ShardSink::write(const Block& block) {
 }
 
 void ShardSink::write_tokens(Split split, std::span<const TokenId> ids) {
-  const auto index = static_cast<std::size_t>(split);
-  std::unique_ptr<ShardWriter>& writer = writers_[index];
+  std::unique_ptr<ShardWriter>& writer = writers_[split];
   if (writer == nullptr) {
     writer = std::make_unique<ShardWriter>(
-        options_.folder / shard_name(split, splits_[index].shard_checksums.size()),
+        options_.folder / shard_name(split, splits_[split].shard_checksums.size()),
         vocabulary_of(tokenizer_));
   }
   writer->add_tokens(ids);
 }
 
 void ShardSink::end_written_document(Split split) {
-  const auto index = static_cast<std::size_t>(split);
-  writers_[index]->end_document();
+  writers_[split]->end_document();
   of_document_.documents = 1;
-  splits_[index].counts += of_document_;
-  if (writers_[index]->tokens() >= options_.shard_tokens) finish_shard(split);
+  splits_[split].counts += of_document_;
+  if (writers_[split]->tokens() >= options_.shard_tokens) finish_shard(split);
 }
 
 void ShardSink::compare_with_finished() const {
@@ -210,20 +207,19 @@ void ShardSink::write_blocks() {
 }
 
 void ShardSink::finish_shard(Split split) {
-  const auto index = static_cast<std::size_t>(split);
-  splits_[index].shard_checksums.push_back(writers_[index]->finish());
-  writers_[index].reset();
-  finished_[index] = {.so_far = splits_[index], .documents = document_, .text = fingerprint()};
+  splits_[split].shard_checksums.push_back(writers_[split]->finish());
+  writers_[split].reset();
+  finished_[split] = {.so_far = splits_[split], .documents = document_, .text = fingerprint()};
   if (options_.on_finished) options_.on_finished(finished_);
 }
 
-std::array<DatasetDescription::OfSplit, kSplits.size()> ShardSink::finish() {
+BySplit<DatasetDescription::OfSplit> ShardSink::finish() {
   write_blocks();
   for (const FinishedShards& split : options_.finished) {
     if (split.documents > document_) throw CorpusChanged();
   }
   for (const Split split : kSplits) {
-    if (writers_[static_cast<std::size_t>(split)] != nullptr) finish_shard(split);
+    if (writers_[split] != nullptr) finish_shard(split);
   }
   return splits_;
 }

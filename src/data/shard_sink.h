@@ -3,7 +3,6 @@
 // counted and hashed.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +25,7 @@ struct FinishedShards {
   std::uint64_t documents = 0;  // the split's share of the first so many documents of the corpus
   std::uint64_t text = 0;       // hash of the text of so many documents
 };
-using FinishedSplits = std::array<FinishedShards, kSplits.size()>;
+using FinishedSplits = BySplit<FinishedShards>;
 
 nlohmann::ordered_json to_json(const FinishedSplits& finished);
 std::vector<FinishedShard> read_finished(const JsonFields& state, FinishedSplits& finished);
@@ -54,7 +53,7 @@ class ShardSink : public CorpusSink {
   void end_document() override;
   // Completes the last shards. Documents without a token are left out. Throws CorpusChanged, as the
   // other calls do, if the text differs from that of the finished shards.
-  std::array<DatasetDescription::OfSplit, kSplits.size()> finish();
+  BySplit<DatasetDescription::OfSplit> finish();
   // Hash of the text and its document boundaries. Call it after finish().
   std::uint64_t fingerprint() const { return hash_.digest(); }
   // Malformed UTF-8 in documents of finished shards, which the tokenizer did not read this time.
@@ -73,8 +72,8 @@ class ShardSink : public CorpusSink {
   std::uint64_t document_read_ = 0;  // number in the corpus of the one that is being gathered
   std::uint64_t document_ = 0;       // and of the one that is being written
   SplitCounts of_document_ = {};     // of that, so far
-  std::array<std::unique_ptr<ShardWriter>, kSplits.size()> writers_;
-  std::array<DatasetDescription::OfSplit, kSplits.size()> splits_;
+  BySplit<std::unique_ptr<ShardWriter>> writers_;
+  BySplit<DatasetDescription::OfSplit> splits_;
   FinishedSplits finished_;
   mutable std::atomic<std::uint64_t> invalid_in_finished_{0};
 

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/json.h"
@@ -22,14 +22,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
-// The number of a column, from 1; 0 for another text.
-std::size_t column_number(const std::string& text) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? number : 0;
 }
 
 std::string text_of(const nlohmann::json& value) {
@@ -85,9 +77,8 @@ std::size_t TableReader::column(const std::string& wanted, std::string_view key)
                 "name it by its number, from 1");
   }
   if (const auto named = find(wanted)) return *named;
-  if (const std::size_t number = column_number(wanted); number > 0 && number <= names_.size()) {
-    return number - 1;
-  }
+  const std::size_t number = as_number<std::size_t>(wanted).value_or(0);
+  if (number > 0 && number <= names_.size()) return number - 1;
   constexpr std::size_t kFew = 8;
   std::string hint = suggestion(wanted, names_);
   if (!hint.empty()) hint += "; ";

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/few_of.h"
@@ -58,10 +58,7 @@ std::vector<std::string> words_of(std::string_view line) {
 
 // The number of a column, from 1; 0 for another text.
 std::size_t number_of_column(std::string_view text) {
-  std::size_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? number : 0;
+  return as_number<std::size_t>(text).value_or(0);
 }
 
 bool is_column_name(const std::string& column) {

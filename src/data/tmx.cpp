@@ -1,5 +1,3 @@
-#include "data/tmx.h"
-
 #include <fmt/format.h>
 #include <libxml/xmlreader.h>
 
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/corpus_stream.h"
+#include "data/sentence_pairs.h"
 #include "data/xml_text.h"
 
 namespace roformer {

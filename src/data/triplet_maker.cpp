@@ -179,7 +179,7 @@ TripletCounts write_sets(Sets& sets, const TripletOptions& options, const fs::pa
 void require_no_empty_set(const TripletCounts& counts, const TripletSource& source,
                           const TripletOptions& options) {
   for (const Split split : kSplits) {
-    if (counts.triplets[static_cast<std::size_t>(split)] > 0) continue;
+    if (counts.triplets[split] > 0) continue;
     std::set<std::string_view> anchors;
     for (const MatchingExample& triplet : source.triplets) anchors.insert(triplet.anchor);
     refuse_empty_split(

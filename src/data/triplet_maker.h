@@ -31,8 +31,8 @@ struct TripletOptions {
 };
 
 struct TripletCounts {
-  std::array<std::int64_t, 3> triplets{};  // by Split
-  std::array<std::int64_t, 3> anchors{};   // different A
+  BySplit<std::int64_t> triplets{};
+  std::array<std::int64_t, 3> anchors{};  // different A
   std::int64_t swapped = 0;
   std::int64_t lonely = 0;  // texts whose topic no other text of their set has; they are only C
 };

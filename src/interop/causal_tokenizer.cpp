@@ -41,13 +41,6 @@ std::string template_of(const json& config) {
   return "";
 }
 
-// The field is "<s>" or an object with that content. Empty: no token.
-std::string name_of_token(const json& config, const char* key) {
-  json value = config.value(key, json());
-  if (value.is_object()) value = value.value("content", json());
-  return value.is_string() ? value.get<std::string>() : "";
-}
-
 // Empty if the folder has no template. Parses the template but does not render it; a note names
 // syntax that this program cannot read.
 ChatFormat read_chat_format(const fs::path& folder, std::vector<std::string>& notes) {
@@ -129,7 +122,7 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
 std::vector<std::int64_t> end_tokens_of(const fs::path& folder, const Tokenizer& tokenizer) {
   for (const char* name : {"generation_config.json", "config.json"}) {
     const fs::path file = folder / name;
-    if (!is_there(file)) continue;
+    if (!is_present(file)) continue;
     const json document = read_json(file);
     const auto found = document.find("eos_token_id");
     if (!document.is_object() || found == document.end() || found->is_null()) continue;
@@ -174,7 +167,7 @@ nlohmann::ordered_json prompt_config(const Tokenizer& tokenizer, const DecodingS
 
 void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) {
   const fs::path config = folder / kTokenizerConfigFile;
-  const json flags = is_there(config) ? read_json(config) : json::object();
+  const json flags = is_present(config) ? read_json(config) : json::object();
   if (!flags.is_object() || flags.value("add_prefix_space", json()) != false) return;
   notes.push_back(
       "its tokenizer_config.json has add_prefix_space false, which is not done here: a text begins "
@@ -203,8 +196,8 @@ std::unique_ptr<Tokenizer> read_whole_file(const fs::path& file, const std::stri
 std::unique_ptr<Tokenizer> read_tokenizer_of(const fs::path& folder,
                                              std::vector<std::string>& notes) {
   const fs::path model = folder / kSentencePiece, file = folder / kTokenizerFile;
-  const std::string text = is_there(file) ? read_file(file, kLargestVocabulary) : "";
-  const bool has_model = is_there(model);
+  const std::string text = is_present(file) ? read_file(file, kLargestVocabulary) : "";
+  const bool has_model = is_present(model);
   if (has_model && is_sentencepiece_model(read_file(model, kLargestVocabulary))) {
     std::unique_ptr<Tokenizer> tokenizer =
         open_model_file(model, is_byte_level_file(text) ? file : "", notes);
@@ -226,8 +219,8 @@ std::unique_ptr<Tokenizer> read_tokenizer_of(const fs::path& folder,
 std::shared_ptr<const Tokenizer> make_ids(const fs::path& folder, PretrainedModel& model) {
   model.notes.push_back(
       fmt::format("{}: its texts are ids, \"17 4 25\", as its own tokenizer gives them",
-                  is_there(folder / kTokenizerFile) ? "its tokenizer is not read"
-                                                    : "it has no tokenizer.model"));
+                  is_present(folder / kTokenizerFile) ? "its tokenizer is not read"
+                                                      : "it has no tokenizer.model"));
   return make_id_tokenizer(id_model(model.settings.model.vocabulary), folder.string());
 }
 
@@ -277,7 +270,7 @@ void write_causal_tokenizer(const Tokenizer& tokenizer, const Settings& settings
   if (!written && !pieces) return;
   auto config = prompt_config(tokenizer, settings.decoding, settings.data.length);
   write_chat_format(tokenizer.chat(), folder, config);
-  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  write_json(folder / kTokenizerConfigFile, config);
   if (type == "qwen2") {
     notes.push_back(
         "for qwen2 transformers' AutoTokenizer cuts text as Qwen 2 does, whatever tokenizer.json "

@@ -2,69 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
-
-#include "base/error.h"
 
 namespace roformer {
 namespace {
 
 using Json = ConfigField::Json;
 
-struct ActivationName {
-  const char* theirs;
-  ActivationKind ours;
+constexpr FieldWords<ActivationKind> kActivations = {
+    {"gelu", ActivationKind::gelu},           {"gelu_python", ActivationKind::gelu},
+    {"gelu_new", ActivationKind::gelu_tanh},  {"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
+    {"gelu_fast", ActivationKind::gelu_tanh},  // with 0.79788456 for sqrt(2 / pi)
+    {"relu", ActivationKind::relu},           {"swish", ActivationKind::swish},
+    {"silu", ActivationKind::swish},
 };
-// An export writes the first name of each kind.
-constexpr std::array kActivations = {
-    ActivationName{"gelu", ActivationKind::gelu},
-    ActivationName{"gelu_python", ActivationKind::gelu},
-    ActivationName{"gelu_new", ActivationKind::gelu_tanh},
-    ActivationName{"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
-    ActivationName{"gelu_fast", ActivationKind::gelu_tanh},  // with 0.79788456 for sqrt(2 / pi)
-    ActivationName{"relu", ActivationKind::relu},
-    ActivationName{"swish", ActivationKind::swish},
-    ActivationName{"silu", ActivationKind::swish},
+constexpr FieldWords<ActivationKind> kGates = {
+    {"silu", ActivationKind::swiglu},         {"swish", ActivationKind::swiglu},
+    {"gelu", ActivationKind::geglu},          {"gelu_pytorch_tanh", ActivationKind::geglu_tanh},
+    {"gelu_new", ActivationKind::geglu_tanh},
 };
-
-constexpr std::array kGates = {
-    ActivationName{"silu", ActivationKind::swiglu},
-    ActivationName{"swish", ActivationKind::swiglu},
-    ActivationName{"gelu", ActivationKind::geglu},
-    ActivationName{"gelu_pytorch_tanh", ActivationKind::geglu_tanh},
-    ActivationName{"gelu_new", ActivationKind::geglu_tanh},
-};
-
-ActivationKind read_activation(const JsonFields& fields, const std::string& name,
-                               const std::string& standard) {
-  const std::string word = fields.text(name, standard);
-  std::string known;
-  for (const ActivationName& activation : kActivations) {
-    if (activation.theirs == word) return activation.ours;
-    known += (known.empty() ? "" : ", ") + std::string(activation.theirs);
-  }
-  fields.refuse(name, "one of " + known);
-}
-
-const char* activation_name(ActivationKind kind) {
-  for (const ActivationName& name : kActivations) {
-    if (name.ours == kind) return name.theirs;
-  }
-  ROFORMER_ASSERT(false && "transformers has a name for every activation without a gate");
-  return "";
-}
-
-// A field of the model whose JSON value is the value of the member.
-template <class Value, class Read>
-ConfigField model_field(std::string name, Value ModelSettings::*member, Read read) {
-  return {
-      .name = name,
-      .read = [=](const JsonFields& fields,
-                  Settings& settings) { settings.model.*member = read(fields, name); },
-      .write = [=](const ExportedConfig& config) { return Json(config.settings.model.*member); }};
-}
 
 }  // namespace
 
@@ -72,54 +28,38 @@ nlohmann::ordered_json id_or_null(std::int64_t id) {
   return id < 0 ? Json() : Json(id);
 }
 
-ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range,
-                  std::string also) {
-  return model_field(std::move(name), member,
-                     [=](const JsonFields& fields, const std::string& name) {
-                       return fields.count(name_in_file(fields, name, also), standard, range);
-                     });
-}
-
-ConfigField probability(std::string name, ModelNumber member, double standard) {
-  return model_field(std::move(name), member,
-                     [=](const JsonFields& fields, const std::string& name) {
-                       return fields.number(name, standard, below_one());
-                     });
-}
-
-ConfigField epsilon(std::string name, ModelNumber member, double standard) {
-  return model_field(std::move(name), member,
-                     [=](const JsonFields& fields, const std::string& name) {
-                       return fields.number(name, standard, up_to_one());
-                     });
-}
-
-ConfigField flag(std::string name, bool ModelSettings::*member, bool standard) {
-  return model_field(std::move(name), member,
-                     [=](const JsonFields& fields, const std::string& name) {
-                       return fields.flag(name, standard);
-                     });
-}
-
-ConfigField attention_dropout(std::string name, double standard) {
+ConfigField decoder_layers(std::string name, std::int64_t standard) {
   return {.name = name,
           .read =
               [=](const JsonFields& fields, Settings& settings) {
-                settings.attention.dropout = fields.number(name, standard, below_one());
-              },
-          .write = [](const ExportedConfig& config) { return config.settings.attention.dropout; }};
-}
-
-ConfigField activation(std::string name, std::string standard) {
-  return {.name = name,
-          .read =
-              [=](const JsonFields& fields, Settings& settings) {
-                settings.model.activation = read_activation(fields, name, standard);
+                const std::int64_t same = settings.model.layers;
+                const std::int64_t layers =
+                    fields.count(name, standard < 0 ? same : standard, between(1, 1000));
+                settings.translation.decoder_layers = layers == same ? 0 : layers;
               },
           .write =
               [](const ExportedConfig& config) {
-                return activation_name(config.settings.model.activation);
+                const std::int64_t layers = config.settings.translation.decoder_layers;
+                return layers > 0 ? layers : config.settings.model.layers;
               }};
+}
+
+ConfigField activation(std::string name, ActivationKind standard) {
+  return setting(
+      std::move(name), &ModelSettings::activation,
+      [=](const JsonFields& fields, const std::string& field) {
+        return fields.word(field, standard, kActivations);
+      },
+      [](ActivationKind kind) { return word_of(kActivations, kind); });
+}
+
+ConfigField gate(std::string name, ActivationKind standard) {
+  return setting(
+      std::move(name), &ModelSettings::activation,
+      [=](const JsonFields& fields, const std::string& field) {
+        return read_gate(fields, field, standard);
+      },
+      gate_name);
 }
 
 ConfigField positions(std::int64_t standard, std::int64_t most, std::string name,
@@ -143,11 +83,10 @@ ConfigField written(std::string name,
   return {.name = std::move(name), .read = {}, .write = std::move(write)};
 }
 
-void read_fields(const std::vector<ConfigField>& table, const JsonFields& fields,
-                 Settings& settings) {
-  for (const ConfigField& field : table) {
-    if (field.read) field.read(fields, settings);
-  }
+std::vector<ConfigField> class_fields() {
+  return {written("architectures",
+                  [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
+          written("model_type", [](const ExportedConfig& c) { return c.model_type; })};
 }
 
 nlohmann::ordered_json write_fields(const std::vector<ConfigField>& table,
@@ -172,16 +111,12 @@ void require_divisor(const JsonFields& fields, const char* name, std::int64_t va
 }
 
 ActivationKind read_gate(const JsonFields& fields, const std::string& name,
-                         const std::string& standard) {
-  const std::string word = fields.text(name, standard);
-  for (const ActivationName& gate : kGates) {
-    if (gate.theirs == word) return gate.ours;
-  }
-  fields.refuse(name, "silu, gelu or gelu_pytorch_tanh");
+                         ActivationKind standard) {
+  return fields.word(name, standard, kGates);
 }
 
 const char* gate_name(ActivationKind gate) {
-  return std::ranges::find(kGates, gate, &ActivationName::ours)->theirs;
+  return word_of(kGates, gate);
 }
 
 std::vector<std::string> read_names(const JsonFields& fields, const char* name) {

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/fields.h"
@@ -58,38 +60,106 @@ inline nlohmann::ordered_json left_out() {
 // Returns null for an id of -1.
 nlohmann::ordered_json id_or_null(std::int64_t id);
 
-using ModelCount = std::int64_t ModelSettings::*;
-using ModelNumber = double ModelSettings::*;
+// The name under which the file has a field: `also` if only that is there.
+std::string name_in_file(const JsonFields& fields, const std::string& name,
+                         const std::string& also);
+
+// The section that has the members of `Section`; other structs are options of a scheme.
+template <class Section>
+auto& section_of(auto& settings) {
+  if constexpr (std::is_same_v<Section, ModelSettings>) {
+    return settings.model;
+  } else if constexpr (std::is_same_v<Section, AttentionSettings>) {
+    return settings.attention;
+  } else if constexpr (std::is_same_v<Section, TranslationSettings>) {
+    return settings.translation;
+  } else {
+    return settings.position.template of<Section>();
+  }
+}
+// A field with the value of one member: &ModelSettings::width, &RopeSettings::base. `read` and
+// `write` turn the field into the member's value and back.
+template <class Section, class Value, class Read, class Write>
+ConfigField setting(std::string name, Value Section::*member, Read read, Write write) {
+  return {.name = name,
+          .read = [=](const JsonFields& fields,
+                      Settings& all) { section_of<Section>(all).*member = read(fields, name); },
+          .write =
+              [=](const ExportedConfig& config) {
+                return ConfigField::Json(write(section_of<Section>(config.settings).*member));
+              }};
+}
+template <class Section, class Value, class Read>
+ConfigField setting(std::string name, Value Section::*member, Read read) {
+  return setting(std::move(name), member, read, std::identity());
+}
 // `also`: another name of the field, which transformers reads too; empty: none.
-ConfigField count(std::string name, ModelCount member, std::int64_t standard, const Range& range,
-                  std::string also = {});
-ConfigField probability(std::string name, ModelNumber member, double standard);
-ConfigField epsilon(std::string name, ModelNumber member, double standard);  // above 0, up to 1
-ConfigField flag(std::string name, bool ModelSettings::*member, bool standard);
-ConfigField attention_dropout(std::string name, double standard);
+template <class Section>
+ConfigField count(std::string name, std::int64_t Section::*member, std::int64_t standard,
+                  const Range& range, std::string also = {}) {
+  return setting(std::move(name), member, [=](const JsonFields& fields, const std::string& field) {
+    return fields.count(name_in_file(fields, field, also), standard, range);
+  });
+}
+template <class Section>
+ConfigField number(std::string name, double Section::*member, double standard, const Range& range) {
+  return setting(std::move(name), member, [=](const JsonFields& fields, const std::string& field) {
+    return fields.number(field, standard, range);
+  });
+}
+template <class Section>
+ConfigField probability(std::string name, double Section::*member, double standard) {
+  return number(std::move(name), member, standard, below_one());
+}
+inline ConfigField epsilon(std::string name, double ModelSettings::*member, double standard) {
+  return number(std::move(name), member, standard, up_to_one());
+}
+template <class Section>
+ConfigField flag(std::string name, bool Section::*member, bool standard) {
+  return setting(std::move(name), member, [=](const JsonFields& fields, const std::string& field) {
+    return fields.flag(field, standard);
+  });
+}
+// The layers of a decoder, which has as many as the encoder unless the file says otherwise.
+// `standard`: -1: the encoder's.
+ConfigField decoder_layers(std::string name, std::int64_t standard);
 // An ungated activation by transformers' name; `standard` if the field is missing.
-ConfigField activation(std::string name, std::string standard = "gelu");
+ConfigField activation(std::string name, ActivationKind standard = ActivationKind::gelu);
+// The gate of a feed-forward part by the name of its activation.
+ConfigField gate(std::string name, ActivationKind standard);
 // The longest text; reading it sets data.length.
 ConfigField positions(std::int64_t standard, std::int64_t most,
                       std::string name = "max_position_embeddings", std::string also = {});
 ConfigField constant(std::string name, nlohmann::ordered_json value);
+// A field that is only written.
 ConfigField written(std::string name,
                     std::function<ConfigField::Json(const ExportedConfig&)> write);
+// architectures and model_type, with which every table begins.
+std::vector<ConfigField> class_fields();
 
-void read_fields(const std::vector<ConfigField>& table, const JsonFields& fields,
-                 Settings& settings);
+template <class Item>
+std::vector<Item> joined(std::initializer_list<std::vector<Item>> lists) {
+  std::vector<Item> all;
+  for (const std::vector<Item>& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
 nlohmann::ordered_json write_fields(const std::vector<ConfigField>& table,
                                     const ExportedConfig& config);
 
 // Readers for fields that several families share. Each throws Error (failure).
-// The name under which the file has a field: `also` if only that is there.
-std::string name_in_file(const JsonFields& fields, const std::string& name,
-                         const std::string& also);
 void require_divisor(const JsonFields& fields, const char* name, std::int64_t value, const char* of,
                      std::int64_t whole);
-// The gate of a feed-forward part by the name of its activation, and that name.
+// The first of the words with this meaning, which an export writes; null if there is none.
+template <class Choice>
+const char* word_of(FieldWords<Choice> words, Choice choice) {
+  for (const auto& [word, meaning] : words) {
+    if (meaning == choice) return word;
+  }
+  return nullptr;
+}
 ActivationKind read_gate(const JsonFields& fields, const std::string& name,
-                         const std::string& standard);
+                         ActivationKind standard);
 const char* gate_name(ActivationKind gate);
 // A list of names; empty if the field is missing.
 std::vector<std::string> read_names(const JsonFields& fields, const char* name);

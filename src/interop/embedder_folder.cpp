@@ -102,14 +102,10 @@ void note_prompt(const fs::path& folder, std::vector<std::string>& notes) {
                   printable(prompt->get<std::string>())));
 }
 
-void write_json(const fs::path& file, const nlohmann::ordered_json& document) {
-  write_file_atomically(file, document.dump(2) + "\n");
-}
-
 }  // namespace
 
 bool is_embedder_folder(const fs::path& folder) {
-  return is_there(folder / kModulesFile);
+  return is_present(folder / kModulesFile);
 }
 
 void read_embedder_modules(const fs::path& folder, Settings& settings,

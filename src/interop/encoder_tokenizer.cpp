@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -164,10 +164,8 @@ class AddedTokenReader {
     return found != document.end() && found->is_array() ? *found : json::array();
   }
   static json number_of(const std::string& digits) {
-    std::uint64_t value = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [rest, error] = std::from_chars(digits.data(), end, value);
-    return error == std::errc() && rest == end ? json(value) : json(digits);
+    const std::optional<std::uint64_t> value = as_number<std::uint64_t>(digits);
+    return value ? json(*value) : json(digits);
   }
 
   void add(const json& entry, const json& id, const char* file) {
@@ -206,7 +204,7 @@ class AddedTokenReader {
 
 std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path& file,
                                           std::vector<std::string>& notes) {
-  if (const fs::path whole = file.parent_path() / kTokenizerFile; is_there(whole)) {
+  if (const fs::path whole = file.parent_path() / kTokenizerFile; is_present(whole)) {
     require_bert_wordpiece(read_file(whole, kLargestVocabulary), whole.string());
   }
   const Normalization normalization = read_normalization(file.parent_path());
@@ -225,7 +223,7 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   model.added = AddedTokenReader(file.parent_path(), vocabulary_lines(model.vocabulary)).read();
   note_special(model.added, notes);
   const fs::path dictionary = file.parent_path() / kDictionary;
-  if (is_there(dictionary)) {
+  if (is_present(dictionary)) {
     note_what_words_lack(model, notes);
     return make_word_tokenizer(word_model({.vocabulary = std::move(model.vocabulary),
                                            .vocabulary_location = file.string(),
@@ -248,19 +246,19 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
 
 std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
                                                   std::vector<std::string>& notes) {
-  if (is_there(folder / kWordPieces)) {
+  if (is_present(folder / kWordPieces)) {
     return make_wordpiece(read_file(folder / kWordPieces, kLargestVocabulary), folder / kWordPieces,
                           notes);
   }
   const fs::path file = folder / kTokenizerFile;
-  const std::string whole = is_there(file) ? read_file(file, kLargestVocabulary) : "";
+  const std::string whole = is_present(file) ? read_file(file, kLargestVocabulary) : "";
   const auto open_whole = [&] {
     return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
   };
   const bool read_here = is_byte_level_file(whole);
   if (read_here && whole.find("\"ByteLevel\"") != std::string::npos) return open_whole();
   for (const char* name : kModelFiles) {
-    if (is_there(folder / name))
+    if (is_present(folder / name))
       return open_model_file(folder / name, read_here ? file : "", notes);
   }
   if (read_here) return open_whole();
@@ -270,7 +268,7 @@ std::unique_ptr<Tokenizer> read_encoder_tokenizer(const fs::path& folder,
   if (has_vocabulary_and_merges(folder)) {
     return open_tokenizer({.kind = TokenizerKind::byte_level, .file = folder / "vocab.json"});
   }
-  if (is_there(folder / kFairseqPieces)) {
+  if (is_present(folder / kFairseqPieces)) {
     throw_failure((folder / kFairseqPieces).string(),
                   "numbers its pieces otherwise than the model, whose special tokens come first",
                   "put the model's tokenizer.json beside it, which "
@@ -347,7 +345,7 @@ void write_encoder_tokenizer(const Tokenizer& tokenizer, const EncoderTexts& tex
   if (texts.token_types)
     config["model_input_names"] = {"input_ids", "token_type_ids", "attention_mask"};
   add_special_names(tokenizer, config);
-  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  write_json(folder / kTokenizerConfigFile, config);
 }
 
 }  // namespace roformer

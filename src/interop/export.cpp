@@ -108,10 +108,6 @@ class Exporter {
 
   bool translates() const { return family_.kind == FamilyKind::translator; }
 
-  static void write_json(const fs::path& file, const nlohmann::ordered_json& document) {
-    write_file_atomically(file, document.dump(2) + "\n");
-  }
-
   const at::Tensor& weight(const std::string& name) const {
     const auto found = model_.tensors.find(name);
     if (found == model_.tensors.end()) {

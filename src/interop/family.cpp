@@ -86,6 +86,12 @@ void Wishes::expect(bool holds, std::string problem) {
   problems_.push_back(std::move(problem));
 }
 
+void read_fields(const JsonFields& fields, FolderConfig& config) {
+  for (const ConfigField& field : config.family->fields) {
+    if (field.read) field.read(fields, config.settings);
+  }
+}
+
 FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& generation) {
   const nlohmann::json document = parse_object(config);
   const JsonFields fields(document, config.file);
@@ -102,8 +108,11 @@ FolderConfig parse_folder_config(const ConfigText& config, const ConfigText& gen
   result.has_generation = !generation.text.empty();
   const nlohmann::json search = result.has_generation ? parse_object(generation) : document;
   result.settings.model.family = result.family->type;
-  result.family->parse(*result.family, fields,
-                       {search, result.has_generation ? generation.file : config.file}, result);
+  result.family->parse(fields, result);
+  if (result.family->parse_generation != nullptr) {
+    const std::string& file = result.has_generation ? generation.file : config.file;
+    result.family->parse_generation(fields, {search, file}, result);
+  }
   if (result.family->kind != FamilyKind::translator) {
     result.rows.vocabulary = result.settings.model.vocabulary;
   }

@@ -87,12 +87,13 @@ struct Family {
   std::string_view language_class = {};
 
   // The fields of config.json. `parse` sets what no field says, reads the table and checks that the
-  // values fit together. `generation`: generation_config.json, or config.json if the former is
-  // missing.
+  // values fit together.
   std::vector<ConfigField> fields;
-  std::function<void(const Family& family, const JsonFields& fields, const JsonFields& generation,
-                     FolderConfig& config)>
-      parse;
+  std::function<void(const JsonFields& fields, FolderConfig& config)> parse;
+  // For a translator, after `parse`. `generation`: generation_config.json, or config.json if the
+  // former is missing.
+  void (*parse_generation)(const JsonFields& fields, const JsonFields& generation,
+                           FolderConfig& config) = nullptr;
 
   // The weights. A family without heads has all of its weights in `body`.
   std::string_view prefix;  // of the body's tensors in a model with a head: "bert."
@@ -131,6 +132,9 @@ struct Family {
   // The name that a model with a head gives to a tensor of one of the groups.
   std::string stored_name(const WeightGroup& group, std::string_view canonical) const;
 };
+
+// Reads the table of the folder's family.
+void read_fields(const JsonFields& fields, FolderConfig& config);
 
 // The families in the order in which messages name them.
 std::span<const Family> all_families();

@@ -21,8 +21,8 @@ namespace {
 constexpr const char* kPickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
 
 bool has_safetensors(const fs::path& folder) {
-  return is_there(folder / "model.safetensors") ||
-         is_there(folder / "model.safetensors.index.json");
+  return is_present(folder / "model.safetensors") ||
+         is_present(folder / "model.safetensors.index.json");
 }
 
 // Throws if a vocabulary is only a pointer that Git LFS left.
@@ -41,10 +41,10 @@ Safetensors open_weights(const fs::path& folder) {
   refuse_vocabulary_pointers(folder);
   if (has_safetensors(folder)) return Safetensors(folder);
   for (const char* pickle : kPickles) {
-    if (is_there(folder / pickle)) return Safetensors(folder / pickle);
+    if (is_present(folder / pickle)) return Safetensors(folder / pickle);
   }
   for (const char* other : {"tf_model.h5", "flax_model.msgpack"}) {
-    if (!is_there(folder / other)) continue;
+    if (!is_present(folder / other)) continue;
     throw_failure((folder / other).string(), "is not a format that is read here",
                   "only model.safetensors and pytorch_model.bin are: load it with transformers and "
                   "save it again");
@@ -78,23 +78,29 @@ void check_manifest(const fs::path& folder) {
 
 }  // namespace
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 nlohmann::json read_object_if_there(const fs::path& file) {
-  if (!is_there(file)) return nlohmann::json::object();
+  if (!is_present(file)) return nlohmann::json::object();
   nlohmann::json document = read_json(file);
   if (!document.is_object()) throw_failure(file.string(), "is not a JSON object");
   return document;
 }
 
+std::string name_of_token(const nlohmann::json& config, const char* key,
+                          const std::string& standard) {
+  nlohmann::json value = config.value(key, nlohmann::json());
+  if (value.is_object()) value = value.value("content", nlohmann::json());
+  return value.is_string() ? value.get<std::string>() : standard;
+}
+
+void write_json(const fs::path& file, const nlohmann::ordered_json& document) {
+  write_file_atomically(file, document.dump(2) + "\n");
+}
+
 void refuse_adapter_folder(const fs::path& folder) {
   const fs::path file = folder / "adapter_config.json";
   const bool pickled =
-      std::ranges::any_of(kPickles, [&](const char* name) { return is_there(folder / name); });
-  if (has_safetensors(folder) || pickled || !is_there(file)) return;
+      std::ranges::any_of(kPickles, [&](const char* name) { return is_present(folder / name); });
+  if (has_safetensors(folder) || pickled || !is_present(file)) return;
   const auto config = try_parse_json(read_file(file, kLargestDescription));
   const auto text = [&](const char* name) {
     if (!config || !config->is_object()) return std::string();

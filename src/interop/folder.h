@@ -21,10 +21,13 @@ inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 inline constexpr const char* kTokenizerConfigFile = "tokenizer_config.json";
 
-bool is_there(const std::filesystem::path& path);
 // Returns an empty object if the file is missing. Throws Error (failure) if it holds no JSON
 // object.
 nlohmann::json read_object_if_there(const std::filesystem::path& file);
+// The name of a token in tokenizer_config.json, where it is "<s>" or an object with that content.
+std::string name_of_token(const nlohmann::json& config, const char* key,
+                          const std::string& standard = "");
+void write_json(const std::filesystem::path& file, const nlohmann::ordered_json& document);
 
 // Throws Error (failure) for a folder with a PEFT adapter (LoRA, for instance) and no model.
 void refuse_adapter_folder(const std::filesystem::path& folder);

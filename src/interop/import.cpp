@@ -32,7 +32,8 @@ FolderConfig read_folder_config(const fs::path& folder) {
   const fs::path config = folder / kConfigFile, generation = folder / "generation_config.json";
   const std::string text = read_file(config, kLargestDescription);
   const Family* const family = family_of_folder(folder);
-  const bool searches = family != nullptr && family->generation != nullptr && is_there(generation);
+  const bool searches =
+      family != nullptr && family->generation != nullptr && is_present(generation);
   const std::string search = searches ? read_file(generation, kLargestDescription) : "";
   FolderConfig result = parse_folder_config({.text = text, .file = config.string()},
                                             {.text = search, .file = generation.string()});
@@ -284,7 +285,7 @@ std::int64_t PretrainedModel::classes() const {
 }
 
 bool is_hugging_face_folder(const fs::path& folder) {
-  if (!is_there(folder / kConfigFile)) return false;
+  if (!is_present(folder / kConfigFile)) return false;
   const auto config = try_parse_json(read_file(folder / kConfigFile, kLargestDescription));
   return config && config->is_object() && config->contains("model_type");
 }
@@ -296,8 +297,8 @@ const Family* family_of_folder(const fs::path& folder) {
 }
 
 PretrainedModel read_hugging_face_folder(const fs::path& folder) {
-  if (!is_there(folder)) throw_failure(folder.string(), "there is no such folder");
-  if (!is_there(folder / kConfigFile)) {
+  if (!is_present(folder)) throw_failure(folder.string(), "there is no such folder");
+  if (!is_present(folder / kConfigFile)) {
     refuse_adapter_folder(folder);
     throw_failure(folder.string(), "is no Hugging Face folder: it has no config.json",
                   "give the folder with config.json, model.safetensors and vocab.txt");

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -17,11 +15,11 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostPositions = 1 << 30;
 // An export writes the first name of each scaling. "su" is an old name of longrope.
-constexpr std::array kScalings = {
-    std::pair("default", RopeScaling::none),        std::pair("linear", RopeScaling::linear),
-    std::pair("dynamic", RopeScaling::dynamic_ntk), std::pair("yarn", RopeScaling::yarn),
-    std::pair("llama3", RopeScaling::llama3),       std::pair("longrope", RopeScaling::longrope),
-    std::pair("su", RopeScaling::longrope)};
+constexpr FieldWords<RopeScaling> kScalings = {
+    {"default", RopeScaling::none},        {"linear", RopeScaling::linear},
+    {"dynamic", RopeScaling::dynamic_ntk}, {"yarn", RopeScaling::yarn},
+    {"llama3", RopeScaling::llama3},       {"longrope", RopeScaling::longrope},
+    {"su", RopeScaling::longrope}};
 
 // The object that holds the numbers of the rotation; an empty one if they are fields of config.json
 // itself.
@@ -42,17 +40,6 @@ JsonFields rope_object(const JsonFields& fields) {
   }
   static const json kNone = json::object();
   return {kNone, ""};
-}
-
-RopeScaling scaling_of(const JsonFields& rope) {
-  const char* const field = rope.find("rope_type") != nullptr ? "rope_type" : "type";
-  const std::string name = rope.text(field, "default");
-  std::string known;
-  for (const auto& [theirs, ours] : kScalings) {
-    if (name == theirs) return ours;
-    known += (known.empty() ? "" : ", ") + std::string(theirs);
-  }
-  rope.refuse(field, "one of " + known);
 }
 
 std::vector<double> factors(const JsonFields& rope, const char* name) {
@@ -116,10 +103,7 @@ nlohmann::ordered_json scaling_json(const RopeSettings& rope) {
 }  // namespace
 
 const char* rope_scaling_name(RopeScaling scaling) {
-  for (const auto& [theirs, ours] : kScalings) {
-    if (ours == scaling) return theirs;
-  }
-  return nullptr;
+  return word_of(kScalings, scaling);
 }
 
 double rotary_base(const JsonFields& fields, const char* name, double standard) {
@@ -135,11 +119,12 @@ RopeSettings parse_rope(const JsonFields& fields, const RopeDefaults& defaults) 
     return (rope.find(name) != nullptr ? rope : fields)
         .number(name, standard, between(least, most));
   };
-  RopeSettings result{.layout = RotaryLayout::half,
-                      .base = rotary_base(rope.find("rope_theta") != nullptr ? rope : fields,
-                                          "rope_theta", defaults.base),
-                      .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
-                      .scaling = scaling_of(rope)};
+  RopeSettings result{
+      .layout = RotaryLayout::half,
+      .base = rotary_base(rope.find("rope_theta") != nullptr ? rope : fields, "rope_theta",
+                          defaults.base),
+      .fraction = either("partial_rotary_factor", defaults.fraction, 0, 1),
+      .scaling = rope.choice(rope.find("rope_type") != nullptr ? "rope_type" : "type", kScalings)};
   if (!defaults.partial && result.fraction != 1) {
     const JsonFields& where = rope.find("partial_rotary_factor") != nullptr ? rope : fields;
     where.refuse("partial_rotary_factor", "1: models of its type rotate whole heads");

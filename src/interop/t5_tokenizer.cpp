@@ -1,5 +1,3 @@
-#include "interop/t5_tokenizer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "interop/tokenizer_json.h"
+#include "interop/translator.h"
 #include "text/marian_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
 
@@ -89,9 +88,9 @@ void read_whole_tokenizer(const fs::path& file, const TranslatorTokens& tokens,
 
 void read_t5_tokenizer(const fs::path& folder, const FolderConfig& config, PretrainedModel& model) {
   const fs::path file = folder / kT5Model;
-  if (!is_there(file)) {
+  if (!is_present(file)) {
     const fs::path whole = folder / kTokenizerFile;
-    if (is_there(whole)) return read_whole_tokenizer(whole, config.tokens, model);
+    if (is_present(whole)) return read_whole_tokenizer(whole, config.tokens, model);
     throw_failure(folder.string(), "has no tokenizer: no spiece.model and no tokenizer.json",
                   "put the model's spiece.model beside its config.json");
   }
@@ -144,7 +143,7 @@ void write_t5_tokenizer(const TranslatorTokenizers& tokenizers, std::int64_t lon
   if (one && !has_sentencepiece(target) &&
       write_tokenizer_json(target, {.after = special.separator}, folder, notes)) {
     config["tokenizer_class"] = "PreTrainedTokenizerFast";
-    write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+    write_json(folder / kTokenizerConfigFile, config);
     return;
   }
   if (write_without_sentencepiece(tokenizers, "T5Tokenizer", folder, notes)) return;
@@ -161,7 +160,7 @@ void write_t5_tokenizer(const TranslatorTokenizers& tokenizers, std::int64_t lon
         "with this program");
   }
   config["extra_ids"] = std::max<std::int64_t>(gaps, 0);
-  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  write_json(folder / kTokenizerConfigFile, config);
 }
 
 }  // namespace roformer

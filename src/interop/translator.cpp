@@ -42,15 +42,6 @@ std::vector<std::string> read_pieces(const fs::path& path) {
   return pieces;
 }
 
-// The field is "<unk>" or {"content": "<unk>"}.
-std::string token_name(const json& config, const char* name, const std::string& standard) {
-  const auto found = config.find(name);
-  if (found == config.end()) return standard;
-  const json& value =
-      found->is_object() && found->contains("content") ? (*found)["content"] : *found;
-  return value.is_string() ? value.get<std::string>() : standard;
-}
-
 struct SideReader {
   const fs::path& folder;
   const TranslatorTokens& tokens;
@@ -92,7 +83,7 @@ void read_tokenizers(const fs::path& folder, const TranslatorTokens& tokens,
   const auto separate = config.find("separate_vocabs");
   const bool two = separate != config.end() && separate->is_boolean() && separate->get<bool>();
   const SideReader reader{
-      .folder = folder, .tokens = tokens, .unknown = token_name(config, "unk_token", "<unk>")};
+      .folder = folder, .tokens = tokens, .unknown = name_of_token(config, "unk_token", "<unk>")};
   model.source_tokenizer = reader.read(kSourceModel, kPieceIds);
   model.tokenizer = reader.read(kTargetModel, two ? kTargetPieceIds : kPieceIds);
 }
@@ -276,7 +267,7 @@ void write_translator_tokenizers(const TranslatorTokenizers& tokenizers, std::in
       {"pad_token", name(special.padding >= 0 ? special.padding : special.separator)},
       {"separate_vocabs", separate},
       {"model_max_length", longest}};
-  write_file_atomically(folder / kTokenizerConfigFile, config.dump(2) + "\n");
+  write_json(folder / kTokenizerConfigFile, config);
   if (target.kind() == TokenizerKind::sentencepiece &&
       special.padding + 1 != target.vocabulary_size()) {
     notes.push_back(

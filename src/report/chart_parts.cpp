@@ -224,6 +224,13 @@ Marks Heading::draw() const {
   return result;
 }
 
+Marks vertical_reference(const ReferenceLine& line, double x, double turn, const PlotArea& area) {
+  const bool on_right = x > area.left + turn * area.width;
+  return {line_mark(x, area.top - 4, x, area.bottom(), "reference"),
+          text_mark(x + (on_right ? 3 : -3), area.top - 8, line.label,
+                    {.classes = "muted", .anchor = on_right ? "end" : "start"})};
+}
+
 double widest_tick_label(const std::vector<Tick>& ticks) {
   double widest = 0;
   for (const Tick& tick : ticks) widest = std::max(widest, text_width(tick.label, kFontSize));

@@ -84,6 +84,8 @@ Drawing drawing_of(const Chart& chart, std::string description, double width, do
 Marks horizontal_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area);
 Marks vertical_axis(const Axis& axis, const AxisScale& scale, const PlotArea& area,
                     double title_baseline);
+// A vertical line with its label above the area, on the side that has more room.
+Marks vertical_reference(const ReferenceLine& line, double x, double turn, const PlotArea& area);
 double widest_tick_label(const std::vector<Tick>& ticks);
 int horizontal_tick_target(double width);
 int vertical_tick_target(double height);

@@ -173,16 +173,6 @@ std::string_view alignment_class(Column::Alignment alignment) {
                                                  : "center";
 }
 
-// Cells without a deviation get the column's longest one, hidden, so that the means are aligned.
-std::string longest_deviation(const Table& table, std::size_t column) {
-  std::string longest;
-  for (std::size_t row = 0; row < table.rows().size(); ++row) {
-    const std::string text = table.deviation_text(row, column);
-    if (text.size() > longest.size()) longest = text;
-  }
-  return longest;
-}
-
 constexpr std::size_t kLongWords = 48;  // bytes; a command or a path, which may break anywhere
 
 constexpr int kNarrowWidth = 352;  // a figure's on a telephone of 400 pixels
@@ -205,9 +195,10 @@ std::string to_html(const Table& table) {
                     escape_xml(column.name()), escape_xml(column.heading()));
   }
   result += "</tr></thead>\n<tbody>\n";
+  // Cells without a deviation get the column's longest one, hidden, so that the means are aligned.
   std::vector<std::string> deviations;
   for (std::size_t column = 0; column < table.columns().size(); ++column) {
-    deviations.push_back(longest_deviation(table, column));
+    deviations.push_back(table.longest_deviation(column));
   }
   for (std::size_t row = 0; row < table.rows().size(); ++row) {
     result += "<tr>";

@@ -33,6 +33,13 @@ void for_each_line(const fs::path& path, std::string_view contents, Use use) {
   }
 }
 
+std::vector<nlohmann::json> objects_of(const fs::path& path, std::string_view contents) {
+  std::vector<nlohmann::json> objects;
+  for_each_line(path, contents,
+                [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
+  return objects;
+}
+
 std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
@@ -65,11 +72,8 @@ void JsonLinesWriter::append(const nlohmann::ordered_json& object) {
 }
 
 std::vector<nlohmann::json> read_json_lines(const fs::path& path) {
-  std::vector<nlohmann::json> objects;
   const MappedFile file(path);
-  for_each_line(path, text_of(file),
-                [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
-  return objects;
+  return objects_of(path, text_of(file));
 }
 
 std::vector<nlohmann::json> read_last_json_lines(const fs::path& path) {
@@ -79,10 +83,7 @@ std::vector<nlohmann::json> read_last_json_lines(const fs::path& path) {
     contents.remove_prefix(contents.size() - kEnd);
     contents.remove_prefix(std::min(contents.size(), contents.find('\n') + 1));
   }
-  std::vector<nlohmann::json> objects;
-  for_each_line(path, contents,
-                [&](const nlohmann::json& object, std::string_view) { objects.push_back(object); });
-  return objects;
+  return objects_of(path, contents);
 }
 
 void truncate_after(const InnerPath& path, std::int64_t step) {

@@ -302,10 +302,7 @@ class LineDrawing {
     for (const ReferenceLine& line : chart_.references) {
       if (line.direction == ReferenceLine::Direction::vertical) {
         const double x = area_.left + area_.width * x_scale_.fraction(line.value);
-        result += line_mark(x, area_.top - 4, x, area_.bottom(), "reference");
-        const bool right_half = x > area_.left + 0.75 * area_.width;
-        result += text_mark(x + (right_half ? 3 : -3), area_.top - 8, line.label,
-                            {.classes = "muted", .anchor = right_half ? "end" : "start"});
+        result += vertical_reference(line, x, 0.75, area_);
       } else {
         const double y = area_.bottom() - area_.height * y_scale_.fraction(line.value);
         result += line_mark(area_.left, y, area_.right(), y, "reference");

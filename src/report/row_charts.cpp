@@ -76,7 +76,9 @@ class DotDrawing {
 
   Drawing draw() const {
     Marks content = horizontal_axis(chart_.value, scale_, area_);
-    for (const ReferenceLine& line : chart_.references) content += draw_reference(line);
+    for (const ReferenceLine& line : chart_.references) {
+      content += vertical_reference(line, x_of(line.value), 0.5, area_);
+    }
     for (std::size_t i = 0; i < chart_.dots.size(); ++i) content += draw_dot(i);
     double height = area_.bottom() + 50;
     if (!groups_.empty()) {
@@ -104,14 +106,6 @@ class DotDrawing {
     return group == groups_.end()
                ? series_colour(0)
                : series_colour(static_cast<std::size_t>(group - groups_.begin()));
-  }
-
-  Marks draw_reference(const ReferenceLine& line) const {
-    const double x = x_of(line.value);
-    const bool right_half = x > area_.left + 0.5 * area_.width;
-    return {line_mark(x, area_.top - 4, x, area_.bottom(), "reference"),
-            text_mark(x + (right_half ? 3 : -3), area_.top - 8, line.label,
-                      {.classes = "muted", .anchor = right_half ? "end" : "start"})};
   }
 
   Marks draw_dot(std::size_t index) const {

@@ -33,6 +33,15 @@ std::string Table::deviation_text(std::size_t row, std::size_t column) const {
   return " ± " + format_number(several->deviation, columns_[column].format);
 }
 
+std::string Table::longest_deviation(std::size_t column) const {
+  std::string longest;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    std::string text = deviation_text(row, column);
+    if (text.size() > longest.size()) longest = std::move(text);
+  }
+  return longest;
+}
+
 bool Table::is_best(std::size_t row, std::size_t column) const {
   const double value = cell_value(rows_[row][column]);
   const Column& own = columns_[column];

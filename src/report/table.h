@@ -52,6 +52,8 @@ class Table {
   std::string text(std::size_t row, std::size_t column) const;
   // The part of it from the sign on, " ± 0.01"; empty where the cell has no deviation.
   std::string deviation_text(std::size_t row, std::size_t column) const;
+  // The longest of the column: the others are padded to it, so that the means are aligned.
+  std::string longest_deviation(std::size_t column) const;
   // True for a figure that its column marks as the best; several may share that, but not all.
   bool is_best(std::size_t row, std::size_t column) const;
 

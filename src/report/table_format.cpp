@@ -106,10 +106,7 @@ std::string to_latex(const Table& table, const TableWords& words) {
                   : columns[column].alignment == Column::Alignment::right ? 'r'
                                                                           : 'c';
     headings += (column == 0 ? "" : " & ") + escape_latex(columns[column].heading());
-    for (std::size_t row = 0; row < table.rows().size(); ++row) {
-      const std::string deviation = table.deviation_text(row, column);
-      if (deviation.size() > longest[column].size()) longest[column] = deviation;
-    }
+    longest[column] = table.longest_deviation(column);
   }
   for (std::size_t row = 0; row < table.rows().size(); ++row) {
     std::string line;

@@ -7,11 +7,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "config/settings.h"
 #include "data/text_pairs.h"
 #include "model/heads.h"
@@ -80,5 +83,18 @@ class Classifier : public TextModel {
 };
 
 using TrainedClassifier = RunOf<Classifier>;
+
+// predict() with a progress bar; `unit`: "texts".
+template <class Model, class Items>
+at::Tensor predict_with_bar(const Model& model, const Items& items, const std::string& title,
+                            const char* unit) {
+  ProgressBar bar(title, items.size(), unit);
+  bar.begin();
+  at::Tensor outputs = model.predict(items, [&](std::int64_t done, std::int64_t of) {
+    bar.advance_to(static_cast<std::uint64_t>(std::ssize(items) * done / of));
+  });
+  bar.clear();
+  return outputs;
+}
 
 }  // namespace roformer

@@ -16,12 +16,12 @@
 namespace roformer {
 
 struct BytePairTraining {
-  std::int64_t pieces = 0;           // of the vocabulary, special tokens included
-  std::uint64_t min_frequency = 2;   // of a pair that becomes a piece
-  std::size_t most_characters = 0;   // that get a piece; the rarest get none; 0: all do
-  std::vector<std::string> special;  // the first pieces
-  std::string continuation;          // marks a piece that continues a word; may be empty
-  std::vector<char32_t> characters;  // that get a piece whether a text has them or not
+  std::int64_t pieces = 0;                // of the vocabulary, special tokens included
+  std::uint64_t min_frequency = 2;        // of a pair that becomes a piece
+  std::size_t most_characters = 0;        // that get a piece; the rarest get none; 0: all do
+  std::vector<std::string> special;       // the first pieces
+  std::string continuation = {};          // marks a piece that continues a word; may be empty
+  std::vector<char32_t> characters = {};  // that get a piece whether a text has them or not
   // Called now and then with the number of pieces so far.
   std::function<void(std::uint64_t)> progress;
 };

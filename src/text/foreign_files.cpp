@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "base/text_hash.h"
 #include "text/byte_alphabet.h"
+#include "text/hugging_face_parts.h"
 #include "text/split_pattern.h"
 #include "text/vocabulary_tokenizer.h"
 
@@ -33,38 +34,27 @@ constexpr const char* kMerges = "merges.txt";
 constexpr const char* kPatternEnding = ".pattern";
 
 ordered_json byte_level_step(bool prefix_space, bool use_regex) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", prefix_space},
-          {"trim_offsets", true},
-          {"use_regex", use_regex}};
+  ordered_json step = byte_level_json(use_regex);
+  step["add_prefix_space"] = prefix_space;
+  step["trim_offsets"] = true;
+  return step;
 }
 
 ordered_json bpe_model(ordered_json vocabulary, ordered_json merges) {
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", nullptr},
-          {"continuing_subword_prefix", ""},
-          {"end_of_word_suffix", ""},
-          {"fuse_unk", false},
-          {"byte_fallback", false},
-          {"ignore_merges", false},
-          {"vocab", std::move(vocabulary)},
-          {"merges", std::move(merges)}};
+  ordered_json model = byte_pair_json({}, std::move(merges));
+  model["continuing_subword_prefix"] = model["end_of_word_suffix"] = "";
+  model["vocab"] = std::move(vocabulary);
+  return model;
 }
 
-ordered_json whole_file(const std::vector<AddedToken>& added, ordered_json pre_tokenizer,
-                        ordered_json post_processor, ordered_json model) {
-  ordered_json tokens = ordered_json::array();
-  for (const AddedToken& token : added) tokens.push_back(added_token_json(token));
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", std::move(tokens)},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", std::move(pre_tokenizer)},
-          {"post_processor", std::move(post_processor)},
-          {"decoder", byte_level_step(true, true)},
-          {"model", std::move(model)}};
+std::string whole_file(const std::vector<AddedToken>& added, ordered_json pre_tokenizer,
+                       ordered_json post_processor, ordered_json model) {
+  return document_json({.pre_tokenizer = std::move(pre_tokenizer),
+                        .model = std::move(model),
+                        .decoder = byte_level_step(true, true),
+                        .added = added},
+                       std::move(post_processor))
+      .dump();
 }
 
 // Lines of two pieces. The first line may name the version of the format.
@@ -92,8 +82,8 @@ std::vector<AddedToken> added_beside(const fs::path& folder, const json& config)
   std::vector<AddedToken> added;
   const auto add = [&](const json& entry, std::string_view id, const std::string& location) {
     AddedToken token = parse_added_token(entry, location);
-    const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), token.id);
-    if (error != std::errc() || end != id.data() + id.size() || token.id < 0) {
+    token.id = as_number<TokenId>(id).value_or(-1);
+    if (token.id < 0) {
       throw_failure(location, fmt::format("{} is no id of an added token", printable(id)));
     }
     added.push_back(std::move(token));
@@ -149,14 +139,9 @@ std::optional<std::pair<std::string, TokenId>> parse_rank(std::string_view line)
   if (line.ends_with('\r')) line.remove_suffix(1);
   const std::size_t space = line.find(' ');
   if (space == std::string_view::npos || space == 0) return std::nullopt;
-  const std::string_view digits = line.substr(space + 1);
-  TokenId rank = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+  const TokenId rank = as_number<TokenId>(line.substr(space + 1)).value_or(-1);
   std::optional<std::string> bytes = decode_base64(line.substr(0, space));
-  if (error != std::errc() || end != digits.data() + digits.size() || rank < 0 || !bytes ||
-      bytes->empty()) {
-    return std::nullopt;
-  }
+  if (rank < 0 || !bytes || bytes->empty()) return std::nullopt;
   return std::pair(*std::move(bytes), rank);
 }
 
@@ -199,11 +184,6 @@ std::string read_pattern(const fs::path& ranks) {
   return pattern;
 }
 
-bool is_there(const fs::path& file) {
-  std::error_code error;
-  return fs::exists(file, error);
-}
-
 }  // namespace
 }  // namespace foreign_files
 
@@ -240,8 +220,7 @@ std::string tokenizer_json_of(const VocabularyAndMerges& files) {
               {"add_prefix_space", files.prefix_space}};
   }
   return whole_file(added, byte_level_step(files.prefix_space, true), std::move(around),
-                    bpe_model(std::move(ids), merges_of(files)))
-      .dump();
+                    bpe_model(std::move(ids), merges_of(files)));
 }
 
 bool is_tiktoken_file(std::string_view contents) {
@@ -300,16 +279,15 @@ std::string tokenizer_json_of_tiktoken(std::string_view ranks, std::string_view 
                               {"behavior", "Isolated"},
                               {"invert", false}};
   return whole_file(
-             added,
-             {{"type", "Sequence"},
-              {"pretokenizers", ordered_json::array({split, byte_level_step(false, false)})}},
-             nullptr, std::move(model))
-      .dump();
+      added,
+      {{"type", "Sequence"},
+       {"pretokenizers", ordered_json::array({split, byte_level_step(false, false)})}},
+      nullptr, std::move(model));
 }
 
 bool has_vocabulary_and_merges(const fs::path& folder) {
   using namespace foreign_files;
-  return is_there(folder / kVocabulary) && is_there(folder / kMerges);
+  return is_present(folder / kVocabulary) && is_present(folder / kMerges);
 }
 
 std::string read_tokenizer_file(const fs::path& file) {
@@ -318,7 +296,7 @@ std::string read_tokenizer_file(const fs::path& file) {
   const bool one_of_two = file.filename() == kVocabulary || file.filename() == kMerges;
   if (one_of_two && has_vocabulary_and_merges(folder)) {
     const fs::path config = folder / "tokenizer_config.json";
-    const json flags = is_there(config) ? read_json(config) : json::object();
+    const json flags = is_present(config) ? read_json(config) : json::object();
     return tokenizer_json_of(
         {.vocabulary = read_file(folder / kVocabulary, kLargestVocabulary),
          .merges = read_file(folder / kMerges, kLargestVocabulary),

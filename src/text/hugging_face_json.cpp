@@ -58,8 +58,7 @@ HuggingFaceParts wordpiece_parts(const Tokenizer& tokenizer, const WordPieceMode
                     {"max_input_chars_per_word", 100},
                     {"vocab", std::move(vocabulary)}},
           .decoder = {{"type", "WordPiece"}, {"prefix", kContinuation}, {"cleanup", true}},
-          .added = with_special(tokenizer, model.added),
-          .notes = {}};
+          .added = with_special(tokenizer, model.added)};
 }
 
 HuggingFaceParts words_parts(const Tokenizer& tokenizer) {
@@ -78,12 +77,9 @@ HuggingFaceParts characters_parts(const Tokenizer& tokenizer) {
   }
   ordered_json model = byte_pair_json(std::move(vocabulary), ordered_json::array());
   model["unk_token"] = tokenizer.piece(tokenizer.special().unknown);
-  return {.normalizer = {},
-          .pre_tokenizer = {},
-          .model = std::move(model),
+  return {.model = std::move(model),
           .decoder = {{"type", "Fuse"}},
-          .added = with_special(tokenizer, {}),
-          .notes = {}};
+          .added = with_special(tokenizer, {})};
 }
 
 HuggingFaceParts bytes_parts(const Tokenizer& tokenizer) {
@@ -96,12 +92,10 @@ HuggingFaceParts bytes_parts(const Tokenizer& tokenizer) {
     }
     vocabulary.emplace_back(piece, id);
   }
-  return {.normalizer = {},
-          .pre_tokenizer = byte_level_json(false),
+  return {.pre_tokenizer = byte_level_json(false),
           .model = byte_pair_json(std::move(vocabulary), ordered_json::array()),
           .decoder = byte_level_json(true),
-          .added = with_special(tokenizer, {}),
-          .notes = {}};
+          .added = with_special(tokenizer, {})};
 }
 
 HuggingFaceParts kind_parts(const Tokenizer& tokenizer) {
@@ -226,7 +220,7 @@ ordered_json template_json(const std::function<std::string(TokenId)>& piece_of,
           {"special_tokens", tokens}};
 }
 
-std::string document_of(HuggingFaceParts parts, ordered_json post_processor) {
+ordered_json document_json(HuggingFaceParts parts, ordered_json post_processor) {
   ordered_json added = ordered_json::array();
   for (const AddedToken& token : parts.added) added.push_back(added_token_json(token));
   ordered_json document = {{"version", "1.0"},
@@ -238,7 +232,13 @@ std::string document_of(HuggingFaceParts parts, ordered_json post_processor) {
                            {"post_processor", std::move(post_processor)},
                            {"decoder", std::move(parts.decoder)}};
   document["model"] = std::move(parts.model);
-  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return document;
+}
+
+std::string document_of(HuggingFaceParts parts, ordered_json post_processor) {
+  return document_json(std::move(parts), std::move(post_processor))
+             .dump(2, ' ', false, json::error_handler_t::replace) +
+         "\n";
 }
 
 TextFrame encoder_frame(const Tokenizer& tokenizer) {

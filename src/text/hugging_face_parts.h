@@ -13,12 +13,12 @@
 namespace roformer {
 
 struct HuggingFaceParts {
-  nlohmann::ordered_json normalizer;
-  nlohmann::ordered_json pre_tokenizer;
-  nlohmann::ordered_json model;  // null: the format cannot express the tokenizer
-  nlohmann::ordered_json decoder;
-  std::vector<AddedToken> added;  // by id
-  std::vector<std::string> notes;
+  nlohmann::ordered_json normalizer = {};
+  nlohmann::ordered_json pre_tokenizer = {};
+  nlohmann::ordered_json model = {};  // null: the format cannot express the tokenizer
+  nlohmann::ordered_json decoder = {};
+  std::vector<AddedToken> added = {};  // by id
+  std::vector<std::string> notes = {};
 };
 
 // Steps of a normalizer or decoder that replace a regular expression, or a text, by a text.
@@ -35,7 +35,8 @@ using PieceIds = nlohmann::ordered_json::object_t;
 // A byte-pair model. `merges` holds pairs of pieces, the most important first.
 nlohmann::ordered_json byte_pair_json(PieceIds vocabulary, nlohmann::ordered_json merges);
 
-// The whole file. `post_processor`: see template_json.
+// The whole file, and its text. `post_processor`: see template_json.
+nlohmann::ordered_json document_json(HuggingFaceParts parts, nlohmann::ordered_json post_processor);
 std::string document_of(HuggingFaceParts parts, nlohmann::ordered_json post_processor);
 
 // The step that puts the tokens of a frame around a text; null if there is none. `piece` gives the

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
+#include "base/as_number.h"
 #include "base/error.h"
 #include "base/printable.h"
 #include "text/jinja.h"
@@ -329,12 +329,10 @@ class JinjaParser {
       return literal(std::move(text), line);
     }
     if (token.kind == TokenKind::number) {
-      std::int64_t value = 0;
-      const char* const end = token.text.data() + token.text.size();
-      const auto [rest, error] = std::from_chars(token.text.data(), end, value);
-      if (error != std::errc() || rest != end) refuse(fmt::format("has {}", printable(token.text)));
+      const std::optional<std::int64_t> value = as_number<std::int64_t>(token.text);
+      if (!value) refuse(fmt::format("has {}", printable(token.text)));
       advance();
-      return literal(value, line);
+      return literal(*value, line);
     }
     if (token.kind == TokenKind::name) {
       advance();

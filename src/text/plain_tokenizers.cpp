@@ -4,10 +4,10 @@
 #include <unicode/uchar.h>
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/as_number.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/printable.h"
@@ -136,13 +136,6 @@ bool is_one_character(const std::string& text) {
 
 constexpr std::string_view kIdModel = "roformer ids\n";
 
-// The number that the whole word is, or -1.
-std::int64_t whole_number(std::string_view word) {
-  std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size() ? value : -1;
-}
-
 class IdTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
@@ -156,7 +149,7 @@ class IdTokenizer final : public Tokenizer {
     while (begin != std::string_view::npos) {
       const std::size_t end = std::min(text.find_first_of(kSpaces, begin), text.size());
       const std::string_view word = text.substr(begin, end - begin);
-      const std::int64_t id = whole_number(word);
+      const std::int64_t id = as_number<std::int64_t>(word).value_or(-1);
       if (id < 0 || id >= vocabulary_) {
         throw_usage("text",
                     fmt::format("{} is no id from 0 to {}", printable(word), vocabulary_ - 1),
@@ -252,7 +245,9 @@ std::unique_ptr<Tokenizer> make_id_tokenizer(std::string contents, const std::st
   std::int64_t vocabulary = -1;
   if (is_id_model(contents) && contents.ends_with('\n')) {
     const std::string_view text = contents;
-    vocabulary = whole_number(text.substr(kIdModel.size(), text.size() - kIdModel.size() - 1));
+    vocabulary =
+        as_number<std::int64_t>(text.substr(kIdModel.size(), text.size() - kIdModel.size() - 1))
+            .value_or(-1);
   }
   if (vocabulary < 1 || vocabulary > std::numeric_limits<TokenId>::max()) {
     throw_failure(location, "does not say how many ids there are",

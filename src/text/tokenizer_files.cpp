@@ -166,22 +166,17 @@ std::unique_ptr<Tokenizer> open_words(const TokenizerSettings& settings) {
       settings.file.string());
 }
 
-bool is_in_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 fs::path description_file(const fs::path& folder) {
   const fs::path shared = folder / kSharedDescriptionFile;
-  return is_in_folder(shared) ? shared : folder / kDescriptionFile;
+  return is_present(shared) ? shared : folder / kDescriptionFile;
 }
 
 // The file of the folder that can be opened as a tokenizer. Empty if there is none.
 std::string tokenizer_file(const fs::path& folder) {
   const fs::path whole = folder / "tokenizer.json";
-  if (is_in_folder(folder / "vocab.txt")) return (folder / "vocab.txt").string();
-  if (is_in_folder(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
-  if (is_in_folder(whole)) {
+  if (is_present(folder / "vocab.txt")) return (folder / "vocab.txt").string();
+  if (is_present(folder / "tokenizer.model")) return (folder / "tokenizer.model").string();
+  if (is_present(whole)) {
     const std::string text = read_file(whole, kLargestVocabulary);
     if (is_byte_level_file(text) || is_wordpiece_json(text)) return whole.string();
   }
@@ -191,9 +186,8 @@ std::string tokenizer_file(const fs::path& folder) {
 // Refuses a folder of Hugging Face's, with a config.json or a tokenizer_config.json, and says what
 // to name in its place.
 void refuse_model_folder(const fs::path& folder) {
-  if (is_in_folder(folder / kSharedDescriptionFile)) return;
-  if (!is_in_folder(folder / "config.json") && !is_in_folder(folder / "tokenizer_config.json"))
-    return;
+  if (is_present(folder / kSharedDescriptionFile)) return;
+  if (!is_present(folder / "config.json") && !is_present(folder / "tokenizer_config.json")) return;
   const std::string file = tokenizer_file(folder);
   throw_usage(
       folder.string(), "is a folder of Hugging Face's, not one of `tokenizer train`",

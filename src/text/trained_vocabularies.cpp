@@ -89,7 +89,6 @@ std::unique_ptr<Tokenizer> WordPieceTrainer::train(const VocabularyTraining& tra
                                 .most_characters = training.most_characters,
                                 .special = special,
                                 .continuation = std::string(kContinuation),
-                                .characters = {},
                                 .progress = training.progress});
   WordPieceModel model{.vocabulary = {}, .rules = cased_ ? kCasedBert : kUncasedBert, .added = {}};
   for (const std::string& piece : trained.pieces) model.vocabulary += piece + "\n";
@@ -117,11 +116,7 @@ void ByteLevelTrainer::add(std::string_view line) {
 std::unique_ptr<Tokenizer> ByteLevelTrainer::train(const VocabularyTraining& training) const {
   WordCounts letters(std::numeric_limits<std::size_t>::max());
   for (const auto& [word, count] : words_.counts()) {
-    std::string text;
-    for (const char c : word) {
-      append_utf8(text, byte_alphabet().character_of(static_cast<unsigned char>(c)));
-    }
-    letters.add(text, count);
+    letters.add(byte_alphabet().letters_of(word), count);
   }
   std::vector<char32_t> alphabet;
   for (int byte = 0; byte < 256; ++byte) {
@@ -132,7 +127,6 @@ std::unique_ptr<Tokenizer> ByteLevelTrainer::train(const VocabularyTraining& tra
                                                            .min_frequency = training.min_frequency,
                                                            .most_characters = 0,
                                                            .special = special,
-                                                           .continuation = {},
                                                            .characters = alphabet,
                                                            .progress = training.progress});
   const auto piece = [&](TokenId id) { return trained.pieces[static_cast<std::size_t>(id)]; };
@@ -144,15 +138,10 @@ std::unique_ptr<Tokenizer> ByteLevelTrainer::train(const VocabularyTraining& tra
   for (const TrainedPieces::Merge& merge : trained.merges) {
     merges.push_back(piece(merge.left) + " " + piece(merge.right));
   }
-  HuggingFaceParts parts{.normalizer = {},
-                         .pre_tokenizer = {{"type", "ByteLevel"},
-                                           {"add_prefix_space", false},
-                                           {"trim_offsets", false},
-                                           {"use_regex", true}},
+  HuggingFaceParts parts{.pre_tokenizer = byte_level_json(true),
                          .model = byte_pair_json(std::move(vocabulary), std::move(merges)),
                          .decoder = byte_level_json(true),
-                         .added = added_of(special, 0),
-                         .notes = {}};
+                         .added = added_of(special, 0)};
   constexpr TokenId kClassification = 2, kSeparator = 3;
   return make_byte_level_tokenizer(
       document_of(std::move(parts),

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/as_number.h"
 #include "base/error.h"
 #include "text/utf8.h"
 #include "text/vocabulary_tokenizer.h"
@@ -33,10 +33,9 @@ DictionaryLine parse_line(std::string_view line, const std::string& where) {
   DictionaryLine result{.word = line.substr(0, space)};
   std::string_view count = space == std::string_view::npos ? "" : line.substr(space + 1);
   count = count.substr(0, count.find(' '));
-  const auto [rest, error] =
-      std::from_chars(count.data(), count.data() + count.size(), result.count);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 52;
-  if (error != std::errc() || rest != count.data() + count.size() || result.count > kMost) {
+  result.count = as_number<std::uint64_t>(count).value_or(kMost + 1);
+  if (result.count > kMost) {
     throw_failure(where,
                   fmt::format("got \"{}\", wanted a word and its count",
                               line.size() > 60 ? std::string(line.substr(0, 60)) + "…" : line),

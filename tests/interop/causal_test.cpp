@@ -314,7 +314,8 @@ TEST_CASE("a causal config.json of something else is refused") {
   check_causal_refused("qwen3", "mlp_bias", true, "models of its type have none");
   check_causal_refused("mistral", "sliding_window", 0, "an integer from 1 to");
   check_causal_refused("llama", "hidden_act", "relu",
-                       "\"hidden_act\" is \"relu\", wanted silu, gelu or gelu_pytorch_tanh");
+                       "\"hidden_act\" is \"relu\", wanted one of silu, swish, gelu, "
+                       "gelu_pytorch_tanh, gelu_new");
   check_causal_refused("llama", "num_key_value_heads", 3,
                        "a divisor of \"num_attention_heads\", 4");
   check_causal_refused("llama", "num_attention_heads", 0, "an integer from 1 to 1024");

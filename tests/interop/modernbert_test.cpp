@@ -344,7 +344,8 @@ TEST_CASE("a ModernBERT's config.json of something else is refused") {
     CHECK_THROWS_WITH(copy.read(), Contains(words));
   };
   refused("hidden_activation", "relu",
-          "\"hidden_activation\" is \"relu\", wanted silu, gelu or gelu_pytorch_tanh");
+          "\"hidden_activation\" is \"relu\", wanted one of silu, swish, gelu, "
+          "gelu_pytorch_tanh, gelu_new");
   refused("classifier_activation", "silu", "wanted gelu: the heads have the activation");
   refused("attention_bias", true, "wanted false as \"norm_bias\"");
   refused("mlp_bias", true, "all norms and linear layers have biases here, or none");

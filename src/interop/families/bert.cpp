@@ -15,8 +15,8 @@ bool has_distances(const Settings& settings) {
   return settings.position.scheme == "shaw";
 }
 
-void parse_bert(const Family& family, const JsonFields& fields, FolderConfig& config) {
-  parse_bert_like(family, fields, config);
+void parse_bert(const JsonFields& fields, FolderConfig& config) {
+  parse_bert_like(fields, config);
   Settings& settings = config.settings;
   const std::string positions = fields.text(kPositions, "absolute");
   if (positions == "absolute") return learn_positions(settings);
@@ -52,8 +52,7 @@ Family bert_family() {
       .title = "BERT",
       .classes = "Bert",
       .fields = bert_fields({.vocabulary = 30522}, {positions, classifier_dropout(-1)}),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_bert(family, fields, config); },
+      .parse = parse_bert,
       .prefix = "bert.",
       .body = bert_body(),
       .language_head = bert_language_head(),

@@ -33,13 +33,15 @@ void require_even_rotation(const std::string& file, const Settings& settings) {
 
 }  // namespace
 
+WeightGroup projection_head(std::string_view output, std::string_view table) {
+  const WeightShape shape = {Size::vocabulary, Size::width};
+  return {.rows = {{output, "head.decoder.weight", shape, has_own_output}},
+          .twins = {{output, table}}};
+}
+
 std::vector<ConfigField> causal_fields(const std::vector<ConfigField>& shape, bool tied,
                                        const std::vector<ConfigField>& own) {
   using Json = ConfigField::Json;
-  std::vector<ConfigField> table = {
-      written("architectures",
-              [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
-      written("model_type", [](const ExportedConfig& c) { return c.model_type; })};
   const std::vector<ConfigField> shared = {
       epsilon("initializer_range", &ModelSettings::initialization, 0.02),
       flag("tie_word_embeddings", &ModelSettings::tie_output, tied),
@@ -52,16 +54,11 @@ std::vector<ConfigField> causal_fields(const std::vector<ConfigField>& shape, bo
               }),
       written("pad_token_id", [](const ExportedConfig& c) { return id_or_null(c.padding); }),
       constant("torch_dtype", "float32")};
-  for (const std::vector<ConfigField>* part : {&shape, &shared, &own}) {
-    table.insert(table.end(), part->begin(), part->end());
-  }
-  return table;
+  return joined({class_fields(), shape, shared, own});
 }
 
 std::vector<ConfigField> rotary_fields(const CausalDefaults& defaults,
-                                       std::vector<ConfigField> own) {
-  own.insert(own.begin(), attention_dropout("attention_dropout", 0));
-  for (ConfigField& field : rope_fields()) own.push_back(std::move(field));
+                                       const std::vector<ConfigField>& own) {
   return causal_fields(
       {count("vocab_size", &ModelSettings::vocabulary, defaults.vocabulary, between(1, 1 << 24)),
        count("hidden_size", &ModelSettings::width, defaults.width, between(1, 65536)),
@@ -70,10 +67,13 @@ std::vector<ConfigField> rotary_fields(const CausalDefaults& defaults,
        count("intermediate_size", &ModelSettings::feed_forward, defaults.feed_forward,
              between(1, 1 << 20)),
        positions(defaults.positions, std::int64_t{1} << 30)},
-      /*tied=*/false, own);
+      /*tied=*/false,
+      joined({{probability("attention_dropout", &AttentionSettings::dropout, 0)},
+              own,
+              rope_fields()}));
 }
 
-void refuse_other_models(const Family& family, const JsonFields& fields) {
+void refuse_other_models(const JsonFields& fields, const FolderConfig& config) {
   const nlohmann::json* const names = fields.find("architectures");
   const bool named = names != nullptr && names->is_array() && !names->empty();
   const bool language =
@@ -86,7 +86,7 @@ void refuse_other_models(const Family& family, const JsonFields& fields) {
     fields.refuse(
         "architectures",
         fmt::format("{}, not {}: of these models only language models are read",
-                    family.architecture(ExportForm::language_model),
+                    config.family->architecture(ExportForm::language_model),
                     printable(first.is_string() ? first.get<std::string>() : first.dump())));
   }
   if (fields.find("quantization_config") != nullptr) {
@@ -94,23 +94,21 @@ void refuse_other_models(const Family& family, const JsonFields& fields) {
   }
 }
 
-void parse_causal(const Family& family, const JsonFields& fields, FolderConfig& config,
-                  const CausalNames& names) {
+void parse_causal(const JsonFields& fields, FolderConfig& config, const CausalNames& names) {
   Settings& settings = config.settings;
   ModelSettings& model = settings.model;
   settings.task = TaskKind::causal_lm;
   model.norm = NormPlacement::pre;
   model.head = LanguageHeadKind::linear;
-  read_fields(family.fields, fields, settings);
+  read_fields(fields, config);
   if (model.head_width == 0) {
     require_divisor(fields, names.heads.c_str(), model.heads, names.width.c_str(), model.width);
   }
 }
 
-void parse_rotary(const Family& family, const JsonFields& fields, const RopeDefaults& rope,
-                  FolderConfig& config) {
+void parse_rotary(const JsonFields& fields, const RopeDefaults& rope, FolderConfig& config) {
   Settings& settings = config.settings;
-  parse_causal(family, fields, config);
+  parse_causal(fields, config);
   settings.position.scheme = "rope";
   RopeDefaults defaults = rope;
   defaults.max_positions = settings.data.length;

@@ -18,7 +18,9 @@ struct CausalDefaults {
 };
 // The fields of a model with rope and today's names, with the family's own fields among them.
 std::vector<ConfigField> rotary_fields(const CausalDefaults& defaults,
-                                       std::vector<ConfigField> own);
+                                       const std::vector<ConfigField>& own);
+// The output, which is the table of tokens in a tied model. Both names are theirs.
+WeightGroup projection_head(std::string_view output, std::string_view table);
 // The fields of every causal model: `shape` (vocabulary, width, ...) and `own` are the family's.
 // `tied`: the default of tie_word_embeddings.
 std::vector<ConfigField> causal_fields(const std::vector<ConfigField>& shape, bool tied,
@@ -26,18 +28,16 @@ std::vector<ConfigField> causal_fields(const std::vector<ConfigField>& shape, bo
 
 // Throws Error (failure) for a model with another head and for quantised weights, before anything
 // else is read.
-void refuse_other_models(const Family& family, const JsonFields& fields);
+void refuse_other_models(const JsonFields& fields, const FolderConfig& config);
 
 // The names of the fields that `parse_causal` compares.
 struct CausalNames {
   std::string heads = "num_attention_heads", width = "hidden_size";
 };
 // Sets what no field says, reads the table of fields and checks that the heads share the width.
-void parse_causal(const Family& family, const JsonFields& fields, FolderConfig& config,
-                  const CausalNames& names = {});
+void parse_causal(const JsonFields& fields, FolderConfig& config, const CausalNames& names = {});
 // The same, with the rotation.
-void parse_rotary(const Family& family, const JsonFields& fields, const RopeDefaults& rope,
-                  FolderConfig& config);
+void parse_rotary(const JsonFields& fields, const RopeDefaults& rope, FolderConfig& config);
 
 // Parts that only some of the causal families have.
 struct CausalExtras {

@@ -78,11 +78,12 @@ void read_distances(const JsonFields& fields, Settings& settings) {
 }
 
 std::vector<ConfigField> deberta_fields() {
+  const ConfigField head_dropout = classifier_dropout(-1, "cls_dropout");
   return encoder_fields(
       {.vocabulary = 128100, .layers = 24, .feed_forward = 6144}, tied_head(),
       {activation("hidden_act"),
        probability("hidden_dropout_prob", &ModelSettings::dropout, 0.1),
-       attention_dropout("attention_probs_dropout_prob", 0.1),
+       probability("attention_probs_dropout_prob", &AttentionSettings::dropout, 0.1),
        count("type_vocab_size", &ModelSettings::token_types, 0, between(0, 64)),
        epsilon("layer_norm_eps", &ModelSettings::norm_epsilon, 1e-7),
        constant("relative_attention", true),
@@ -108,13 +109,7 @@ std::vector<ConfigField> deberta_fields() {
               if (scheme_of(config).content_to_position) terms.push_back("c2p");
               return terms;
             }},
-       {.name = "share_att_key",
-        .read =
-            [](const JsonFields& fields, Settings& settings) {
-              scheme_of(settings).share_projections = fields.flag("share_att_key", false);
-            },
-        .write =
-            [](const ExportedConfig& config) { return Json(scheme_of(config).share_projections); }},
+       flag("share_att_key", &DebertaSettings::share_projections, false),
        {.name = "norm_rel_ebd",
         .read = read_norm,
         .write =
@@ -123,20 +118,8 @@ std::vector<ConfigField> deberta_fields() {
             }},
        // The older names of the language head, which every release of transformers reads.
        constant("legacy", true),
-       {.name = "cls_dropout",
-        .read =
-            [](const JsonFields& fields, Settings& settings) {
-              settings.glue.head_dropout =
-                  fields.number("cls_dropout", settings.model.dropout, below_one());
-            },
-        .write =
-            [](const ExportedConfig& config) {
-              return config.classes > 0 ? Json(config.settings.glue.head_dropout) : left_out();
-            }},
-       written("pooler_dropout",
-               [](const ExportedConfig& config) {
-                 return config.classes > 0 ? Json(config.settings.glue.head_dropout) : left_out();
-               }),
+       head_dropout,
+       written("pooler_dropout", head_dropout.write),
        written("pooler_hidden_act", [](const ExportedConfig& config) {
          return config.classes > 0 ? activation("").write(config) : left_out();
        })});
@@ -149,8 +132,7 @@ void require_width(const JsonFields& fields, const char* name, std::int64_t widt
   fields.refuse(name, fmt::format("{}, as \"{}\" has it", width, of));
 }
 
-void parse_deberta(const Family& family, const JsonFields& fields, const JsonFields&,
-                   FolderConfig& config) {
+void parse_deberta(const JsonFields& fields, FolderConfig& config) {
   Settings& settings = config.settings;
   require_flag(fields, "relative_attention", false, true, "true: scores know the distances");
   require_flag(fields, "position_biased_input", true, false,
@@ -162,7 +144,7 @@ void parse_deberta(const Family& family, const JsonFields& fields, const JsonFie
   DebertaSettings& deberta = scheme_of(settings);
   deberta.index = DebertaIndex::code;
   deberta.bias = true;
-  parse_bert_like(family, fields, config);
+  parse_bert_like(fields, config);
   deberta.norm_epsilon = settings.model.norm_epsilon;
   const std::int64_t width = settings.model.width;
   require_width(fields, "embedding_size", width);
@@ -205,15 +187,13 @@ WeightGroup deberta_language_head() {
                     .decoder_bias = "cls.predictions.decoder.bias",
                     .decoder = "cls.predictions.decoder.weight"},
                    width);
-  for (const Twin& twin :
-       {Twin{"lm_predictions.lm_head.dense.weight", "cls.predictions.transform.dense.weight"},
-        Twin{"lm_predictions.lm_head.dense.bias", "cls.predictions.transform.dense.bias"},
-        Twin{"lm_predictions.lm_head.LayerNorm.weight",
-             "cls.predictions.transform.LayerNorm.weight"},
-        Twin{"lm_predictions.lm_head.LayerNorm.bias", "cls.predictions.transform.LayerNorm.bias"},
-        Twin{"lm_predictions.lm_head.bias", "cls.predictions.bias"}}) {
-    group.twins.push_back(twin);
-  }
+  const std::vector<Twin> newer = {
+      Twin{"lm_predictions.lm_head.dense.weight", "cls.predictions.transform.dense.weight"},
+      Twin{"lm_predictions.lm_head.dense.bias", "cls.predictions.transform.dense.bias"},
+      Twin{"lm_predictions.lm_head.LayerNorm.weight", "cls.predictions.transform.LayerNorm.weight"},
+      Twin{"lm_predictions.lm_head.LayerNorm.bias", "cls.predictions.transform.LayerNorm.bias"},
+      Twin{"lm_predictions.lm_head.bias", "cls.predictions.bias"}};
+  group.twins = joined({group.twins, newer});
   return group;
 }
 
@@ -235,6 +215,28 @@ Family deberta_family() {
     const auto& deberta = settings.position.of<DebertaSettings>();
     return !deberta.share_projections && deberta.position_to_content;
   };
+  const std::vector<WeightRow> rows = {
+      {"embeddings.word_embeddings.weight", "embedding.tokens.weight", {vocabulary, width}},
+      {"embeddings.token_type_embeddings.weight",
+       "embedding.types.weight",
+       {token_types, width},
+       typed},
+      {"embeddings.LayerNorm", "embedding.norm", {width}},
+      {"encoder.rel_embeddings.weight", "position.table", {deberta_rows, width}},
+      {"encoder.LayerNorm", "position.norm", {width}, normed},
+  };
+  const std::vector<WeightRow> layer = {
+      {"attention.self.[query_proj|key_proj|value_proj]",
+       "attention.query_key_value",
+       {heads, width}},
+      {"attention.self.pos_key_proj", "attention.position.key", {heads, width}, keys},
+      {"attention.self.pos_query_proj", "attention.position.query", {heads, width}, queries},
+      {"attention.output.dense", "attention.output", {width, heads}},
+      {"attention.output.LayerNorm", "attention.norm", {width}},
+      {"intermediate.dense", "feed_forward.inner", {inner, width}},
+      {"output.dense", "feed_forward.outer", {width, inner}},
+      {"output.LayerNorm", "feed_forward.norm", {width}},
+  };
   return {
       .type = "deberta-v2",
       .title = "DeBERTa-v2",
@@ -243,39 +245,7 @@ Family deberta_family() {
       .parse = parse_deberta,
       .prefix = "deberta.",
       .unprefixed = {"pooler.dense.weight", "pooler.dense.bias"},
-      .body = {.rows =
-                   {
-                       {"embeddings.word_embeddings.weight",
-                        "embedding.tokens.weight",
-                        {vocabulary, width}},
-                       {"embeddings.token_type_embeddings.weight",
-                        "embedding.types.weight",
-                        {token_types, width},
-                        typed},
-                       {"embeddings.LayerNorm", "embedding.norm", {width}},
-                       {"encoder.rel_embeddings.weight", "position.table", {deberta_rows, width}},
-                       {"encoder.LayerNorm", "position.norm", {width}, normed},
-                   },
-               .layers = {{"encoder.layer.{}.",
-                           "layers.{}.",
-                           {
-                               {"attention.self.[query_proj|key_proj|value_proj]",
-                                "attention.query_key_value",
-                                {heads, width}},
-                               {"attention.self.pos_key_proj",
-                                "attention.position.key",
-                                {heads, width},
-                                keys},
-                               {"attention.self.pos_query_proj",
-                                "attention.position.query",
-                                {heads, width},
-                                queries},
-                               {"attention.output.dense", "attention.output", {width, heads}},
-                               {"attention.output.LayerNorm", "attention.norm", {width}},
-                               {"intermediate.dense", "feed_forward.inner", {inner, width}},
-                               {"output.dense", "feed_forward.outer", {width, inner}},
-                               {"output.LayerNorm", "feed_forward.norm", {width}},
-                           }}}},
+      .body = {.rows = rows, .layers = {{"encoder.layer.{}.", "layers.{}.", layer}}},
       .language_head = deberta_language_head(),
       .classification_head = {{{"pooler.dense", "classifier.dense", {width, width}},
                                {"classifier", "classifier.output", {Size::any, width}}}},

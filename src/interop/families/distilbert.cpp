@@ -10,9 +10,9 @@ constexpr double kNormEpsilon = 1e-12;  // no field says it
 constexpr EncoderNames kNames = {
     .width = "dim", .layers = "n_layers", .heads = "n_heads", .feed_forward = "hidden_dim"};
 
-void parse_distilbert(const Family& family, const JsonFields& fields, FolderConfig& config) {
+void parse_distilbert(const JsonFields& fields, FolderConfig& config) {
   require_absolute_positions(fields);
-  parse_bert_like(family, fields, config, kNames);
+  parse_bert_like(fields, config, kNames);
   config.settings.model.norm_epsilon = kNormEpsilon;
   config.settings.glue.head = ClassifierHead::distilbert;
   learn_positions(config.settings);
@@ -20,22 +20,20 @@ void parse_distilbert(const Family& family, const JsonFields& fields, FolderConf
 
 WeightGroup distilbert_body() {
   using enum Size;
-  return {
-      .rows =
-          {{"embeddings.word_embeddings.weight", "embedding.tokens.weight", {vocabulary, width}},
-           {"embeddings.position_embeddings.weight", "position.table", {Size::positions, width}},
-           {"embeddings.LayerNorm", "embedding.norm", {width}}},
-      .layers = {
-          {"transformer.layer.{}.",
-           "layers.{}.",
-           {
-               {"attention.[q_lin|k_lin|v_lin]", "attention.query_key_value", {heads, width}},
-               {"attention.out_lin", "attention.output", {width, heads}},
-               {"sa_layer_norm", "attention.norm", {width}},
-               {"ffn.lin1", "feed_forward.inner", {inner, width}},
-               {"ffn.lin2", "feed_forward.outer", {width, inner}},
-               {"output_layer_norm", "feed_forward.norm", {width}},
-           }}}};
+  const std::vector<WeightRow> rows = {
+      {"embeddings.word_embeddings.weight", "embedding.tokens.weight", {vocabulary, width}},
+      {"embeddings.position_embeddings.weight", "position.table", {Size::positions, width}},
+      {"embeddings.LayerNorm", "embedding.norm", {width}},
+  };
+  const std::vector<WeightRow> layer = {
+      {"attention.[q_lin|k_lin|v_lin]", "attention.query_key_value", {heads, width}},
+      {"attention.out_lin", "attention.output", {width, heads}},
+      {"sa_layer_norm", "attention.norm", {width}},
+      {"ffn.lin1", "feed_forward.inner", {inner, width}},
+      {"ffn.lin2", "feed_forward.outer", {width, inner}},
+      {"output_layer_norm", "feed_forward.norm", {width}},
+  };
+  return {.rows = rows, .layers = {{"transformer.layer.{}.", "layers.{}.", layer}}};
 }
 
 }  // namespace
@@ -49,10 +47,9 @@ Family distilbert_family() {
       .fields = encoder_fields(
           {.vocabulary = 30522, .layers = 6, .names = kNames}, tied_head(),
           {activation("activation"), probability("dropout", &ModelSettings::dropout, 0.1),
-           attention_dropout("attention_dropout", 0.1),
+           probability("attention_dropout", &AttentionSettings::dropout, 0.1),
            classifier_dropout(0.2, "seq_classif_dropout")}),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_distilbert(family, fields, config); },
+      .parse = parse_distilbert,
       .prefix = "distilbert.",
       .body = distilbert_body(),
       .language_head = with_decoder({{"vocab_transform", "head.dense", {width, width}},

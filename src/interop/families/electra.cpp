@@ -16,10 +16,9 @@ Family electra_family() {
       .fields = bert_fields({.vocabulary = 30522, .feed_forward = 1024, .width = 256, .heads = 4},
                             {embedding_size(128), classifier_dropout(-1)}),
       .parse =
-          [](const Family& family, const JsonFields& fields, const JsonFields&,
-             FolderConfig& config) {
+          [](const JsonFields& fields, FolderConfig& config) {
             require_absolute_positions(fields);
-            parse_bert_like(family, fields, config);
+            parse_bert_like(fields, config);
             require_gelu(fields, config.settings.model, "ELECTRA");
             config.settings.glue.head = ClassifierHead::roformer;
             learn_positions(config.settings);

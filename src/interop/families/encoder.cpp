@@ -66,31 +66,28 @@ WeightGroup bert_body(Size position_rows) {
   };
   const WeightShape tokens = {vocabulary, embedding}, types = {token_types, embedding},
                     places = {position_rows, embedding};
-  return {
-      .rows =
-          {
-              {"embeddings.word_embeddings.weight", "embedding.tokens.weight", tokens},
-              {"embeddings.token_type_embeddings.weight", "embedding.types.weight", types, typed},
-              {"embeddings.position_embeddings.weight", "position.table", places, learned},
-              {"embeddings.LayerNorm", "embedding.norm", {embedding}},
-              {"embeddings_project", "embedding.projection", {width, embedding}, narrow},
-          },
-      .layers =
-          {{"encoder.layer.{}.",
-            "layers.{}.",
-            {
-                {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
-                {"attention.self.distance_embedding.weight",
-                 "attention.position.key",
-                 {distances, head},
-                 relative},
-                {"attention.output.dense", "attention.output", {width, heads}},
-                {"attention.output.LayerNorm", "attention.norm", {width}},
-                {"intermediate.dense", "feed_forward.inner", {inner, width}},
-                {"output.dense", "feed_forward.outer", {width, inner}},
-                {"output.LayerNorm", "feed_forward.norm", {width}},
-            }}},
-      .idle = {{"embeddings.position_embeddings.weight", "", places, relative}}};
+  const std::vector<WeightRow> rows = {
+      {"embeddings.word_embeddings.weight", "embedding.tokens.weight", tokens},
+      {"embeddings.token_type_embeddings.weight", "embedding.types.weight", types, typed},
+      {"embeddings.position_embeddings.weight", "position.table", places, learned},
+      {"embeddings.LayerNorm", "embedding.norm", {embedding}},
+      {"embeddings_project", "embedding.projection", {width, embedding}, narrow},
+  };
+  const std::vector<WeightRow> layer = {
+      {"attention.self.[query|key|value]", "attention.query_key_value", {heads, width}},
+      {"attention.self.distance_embedding.weight",
+       "attention.position.key",
+       {distances, head},
+       relative},
+      {"attention.output.dense", "attention.output", {width, heads}},
+      {"attention.output.LayerNorm", "attention.norm", {width}},
+      {"intermediate.dense", "feed_forward.inner", {inner, width}},
+      {"output.dense", "feed_forward.outer", {width, inner}},
+      {"output.LayerNorm", "feed_forward.norm", {width}},
+  };
+  return {.rows = rows,
+          .layers = {{"encoder.layer.{}.", "layers.{}.", layer}},
+          .idle = {{"embeddings.position_embeddings.weight", "", places, relative}}};
 }
 
 WeightGroup with_decoder(std::vector<WeightRow> before, const HeadNames& names, Size features) {
@@ -126,12 +123,9 @@ WeightGroup bert_pooler() {
 }
 
 std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigField tie,
-                                        std::vector<ConfigField> own) {
+                                        const std::vector<ConfigField>& own) {
   using Json = ConfigField::Json;
-  std::vector<ConfigField> table = {
-      written("architectures",
-              [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
-      written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
+  const std::vector<ConfigField> shape = {
       count("vocab_size", &ModelSettings::vocabulary, defaults.vocabulary, between(1, 1 << 24)),
       count(defaults.names.width, &ModelSettings::width, defaults.width, between(1, 65536)),
       count(defaults.names.layers, &ModelSettings::layers, defaults.layers, between(1, 1000)),
@@ -143,41 +137,34 @@ std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigF
       written("pad_token_id", [](const ExportedConfig& c) { return id_or_null(c.padding); }),
       std::move(tie),
       constant("torch_dtype", "float32")};
-  for (ConfigField& field : own) table.push_back(std::move(field));
-  table.push_back(written("id2label", [](const ExportedConfig& c) {
-    return c.classes > 0 ? class_names(c, /*by_number=*/true) : left_out();
-  }));
-  table.push_back(written("label2id", [](const ExportedConfig& c) {
-    return c.classes > 0 ? class_names(c, /*by_number=*/false) : left_out();
-  }));
-  table.push_back(written("problem_type", [](const ExportedConfig& c) {
-    const bool tags = c.architecture.ends_with("ForTokenClassification");
-    if (c.classes == 0 || tags) return left_out();
-    if (c.target_kind == TargetKind::multi) return Json("multi_label_classification");
-    return Json(c.classes == 1 ? "regression" : "single_label_classification");
-  }));
-  return table;
+  const auto of_classes = [](std::string name, auto write) {
+    return written(std::move(name),
+                   [=](const ExportedConfig& c) { return c.classes > 0 ? write(c) : left_out(); });
+  };
+  const std::vector<ConfigField> classes = {
+      of_classes("id2label", [](const ExportedConfig& c) { return class_names(c, true); }),
+      of_classes("label2id", [](const ExportedConfig& c) { return class_names(c, false); }),
+      of_classes("problem_type", [](const ExportedConfig& c) {
+        if (c.architecture.ends_with("ForTokenClassification")) return left_out();
+        if (c.target_kind == TargetKind::multi) return Json("multi_label_classification");
+        return Json(c.classes == 1 ? "regression" : "single_label_classification");
+      })};
+  return joined({class_fields(), shape, own, classes});
 }
 
 std::vector<ConfigField> bert_fields(const EncoderDefaults& defaults,
-                                     std::vector<ConfigField> own) {
-  std::vector<ConfigField> table = {
-      activation("hidden_act"),
-      probability("hidden_dropout_prob", &ModelSettings::dropout, 0.1),
-      attention_dropout("attention_probs_dropout_prob", 0.1),
-      {.name = "type_vocab_size",
-       .read =
-           [](const JsonFields& fields, Settings& settings) {
-             settings.model.token_types = fields.count("type_vocab_size", 2, between(1, 64));
-           },
-       .write =
-           [](const ExportedConfig& config) {
-             const std::int64_t types = config.settings.model.token_types;
-             return types > 0 ? types : kBertTokenTypes;
-           }},
+                                     const std::vector<ConfigField>& own) {
+  const std::vector<ConfigField> table = {
+      activation("hidden_act"), probability("hidden_dropout_prob", &ModelSettings::dropout, 0.1),
+      probability("attention_probs_dropout_prob", &AttentionSettings::dropout, 0.1),
+      setting(
+          "type_vocab_size", &ModelSettings::token_types,
+          [](const JsonFields& fields, const std::string& name) {
+            return fields.count(name, 2, between(1, 64));
+          },
+          [](std::int64_t types) { return types > 0 ? types : kBertTokenTypes; }),
       epsilon("layer_norm_eps", &ModelSettings::norm_epsilon, 1e-12)};
-  for (ConfigField& field : own) table.push_back(std::move(field));
-  return encoder_fields(defaults, tied_head(), std::move(table));
+  return encoder_fields(defaults, tied_head(), joined({table, own}));
 }
 
 ConfigField tied_head() {
@@ -237,12 +224,11 @@ void read_classes(const JsonFields& fields, FolderConfig& config) {
   config.task = fields.text("finetuning_task", "");
 }
 
-void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config,
-                     const EncoderNames& names) {
+void parse_bert_like(const JsonFields& fields, FolderConfig& config, const EncoderNames& names) {
   Settings& settings = config.settings;
   refuse_decoders(fields);
   settings.model.norm = NormPlacement::post;
-  read_fields(family.fields, fields, settings);
+  read_fields(fields, config);
   require_divisor(fields, names.heads, settings.model.heads, names.width, settings.model.width);
   settings.glue.head = ClassifierHead::bert;
   read_classes(fields, config);

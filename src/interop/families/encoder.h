@@ -38,9 +38,10 @@ struct EncoderDefaults {
 };
 // The fields that every encoder has, the family's own fields and the names of its classes.
 std::vector<ConfigField> encoder_fields(const EncoderDefaults& defaults, ConfigField tie,
-                                        std::vector<ConfigField> own);
+                                        const std::vector<ConfigField>& own);
 // The fields under the names that BERT, RoFormer, NEZHA, RoBERTa and ELECTRA share.
-std::vector<ConfigField> bert_fields(const EncoderDefaults& defaults, std::vector<ConfigField> own);
+std::vector<ConfigField> bert_fields(const EncoderDefaults& defaults,
+                                     const std::vector<ConfigField>& own);
 // tie_word_embeddings, true if it is missing.
 ConfigField tied_head();
 // embedding_size, model.embedding_width; a `standard` of 0 means the width.
@@ -58,7 +59,7 @@ void require_gelu(const JsonFields& fields, const ModelSettings& model, const st
 void read_classes(const JsonFields& fields, FolderConfig& config);
 // Parses the config.json of a family with BERT's layers: refuses decoders, reads the table of
 // fields and the classes.
-void parse_bert_like(const Family& family, const JsonFields& fields, FolderConfig& config,
+void parse_bert_like(const JsonFields& fields, FolderConfig& config,
                      const EncoderNames& names = {});
 // Gives the model a table of data.length positions.
 void learn_positions(Settings& settings);

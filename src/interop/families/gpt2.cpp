@@ -23,15 +23,15 @@ ConfigField inner_field() {
           .write = [](const ExportedConfig& c) { return c.settings.model.feed_forward; }};
 }
 
-void parse_gpt2(const Family& family, const JsonFields& fields, FolderConfig& config) {
-  refuse_other_models(family, fields);
+void parse_gpt2(const JsonFields& fields, FolderConfig& config) {
+  refuse_other_models(fields, config);
   require_flag(fields, "scale_attn_weights", true, true,
                "true: scores are divided by the square root of a head's width");
   require_flag(fields, "scale_attn_by_inverse_layer_idx", false, false,
                "false: all layers scale their scores alike");
   require_flag(fields, "add_cross_attention", false, false, "false: there is no encoder");
   Settings& settings = config.settings;
-  parse_causal(family, fields, config, kGpt2Names);
+  parse_causal(fields, config, kGpt2Names);
   settings.position.scheme = "learned";
   settings.position.of<LearnedSettings>().length = settings.data.length;
   const double embedding = fields.number("embd_pdrop", 0.1, below_one());
@@ -59,10 +59,10 @@ std::vector<ConfigField> gpt2_fields() {
        count("n_head", &ModelSettings::heads, 12, between(1, 1024), "num_attention_heads"),
        inner_field(), positions(1024, 1 << 20, "n_positions", "max_position_embeddings")},
       /*tied=*/true,
-      {activation("activation_function", "gelu_new"),
+      {activation("activation_function", ActivationKind::gelu_tanh),
        probability("resid_pdrop", &ModelSettings::dropout, 0.1),
        written("embd_pdrop", [](const ExportedConfig& c) { return c.settings.model.dropout; }),
-       attention_dropout("attn_pdrop", 0.1),
+       probability("attn_pdrop", &AttentionSettings::dropout, 0.1),
        epsilon("layer_norm_epsilon", &ModelSettings::norm_epsilon, 1e-5)});
 }
 
@@ -74,6 +74,14 @@ Family gpt2_family() {
   const auto turned = [](Size rows, Size columns) {
     return WeightShape{.rows = rows, .columns = columns, .transposed = true};
   };
+  const std::vector<WeightRow> layer = {
+      {"ln_1", "attention.norm", {width}},
+      {"attn.c_attn", "attention.query_key_value", turned(three_heads, width)},
+      {"attn.c_proj", "attention.output", turned(width, heads)},
+      {"ln_2", "feed_forward.norm", {width}},
+      {"mlp.c_fc", "feed_forward.inner", turned(inner, width)},
+      {"mlp.c_proj", "feed_forward.outer", turned(width, inner)},
+  };
   return {
       .type = "gpt2",
       .title = "GPT-2",
@@ -81,26 +89,13 @@ Family gpt2_family() {
       .kind = FamilyKind::causal,
       .language_class = "LMHeadModel",
       .fields = gpt2_fields(),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_gpt2(family, fields, config); },
+      .parse = parse_gpt2,
       .prefix = "transformer.",
       .body = {.rows = {{"wte.weight", "embedding.tokens.weight", {vocabulary, width}},
                         {"wpe.weight", "position.table", {Size::positions, width}}},
-               .layers = {{"h.{}.",
-                           "layers.{}.",
-                           {
-                               {"ln_1", "attention.norm", {width}},
-                               {"attn.c_attn", "attention.query_key_value",
-                                turned(three_heads, width)},
-                               {"attn.c_proj", "attention.output", turned(width, heads)},
-                               {"ln_2", "feed_forward.norm", {width}},
-                               {"mlp.c_fc", "feed_forward.inner", turned(inner, width)},
-                               {"mlp.c_proj", "feed_forward.outer", turned(width, inner)},
-                           }}},
+               .layers = {{"h.{}.", "layers.{}.", layer}},
                .last = {{"ln_f", "final_norm", {width}}}},
-      .language_head =
-          {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
-           .twins = {{"lm_head.weight", "wte.weight"}}},
+      .language_head = projection_head("lm_head.weight", "wte.weight"),
       .ignored_endings = {".attn.bias", ".attn.masked_bias"},  // masks of older releases
       .inside = {"h.", "wte", "wpe"},
       .expect = expect_gpt2,

@@ -13,6 +13,14 @@ Family gpt_neox_family() {
   const auto rope = [](double RopeSettings::*member) {
     return [=](const ExportedConfig& c) { return c.settings.position.of<RopeSettings>().*member; };
   };
+  const std::vector<WeightRow> layer = {
+      {"input_layernorm", "attention.norm", {width}},
+      {"post_attention_layernorm", "feed_forward.norm", {width}},
+      {"attention.query_key_value", "attention.query_key_value", {by_head, width}},
+      {"attention.dense", "attention.output", {width, heads}},
+      {"mlp.dense_h_to_4h", "feed_forward.inner", {inner, width}},
+      {"mlp.dense_4h_to_h", "feed_forward.outer", {width, inner}},
+  };
   return {
       .type = "gpt_neox",
       .title = "GPT-NeoX",
@@ -26,12 +34,11 @@ Family gpt_neox_family() {
            written("rotary_pct", rope(&RopeSettings::fraction)),
            written("rotary_emb_base", rope(&RopeSettings::base))}),
       .parse =
-          [](const Family& family, const JsonFields& fields, const JsonFields&,
-             FolderConfig& config) {
-            refuse_other_models(family, fields);
+          [](const JsonFields& fields, FolderConfig& config) {
+            refuse_other_models(fields, config);
             require_flag(fields, "attention_bias", true, true,
                          "true: its other layers have biases");
-            parse_rotary(family, fields,
+            parse_rotary(fields,
                          {.base = fields.number("rotary_emb_base", 10000, between(1, 1e12)),
                           .fraction = fields.number("rotary_pct", 0.25, between(0, 1)),
                           .partial = true},
@@ -39,24 +46,9 @@ Family gpt_neox_family() {
           },
       .prefix = "gpt_neox.",
       .body = {.rows = {{"embed_in.weight", "embedding.tokens.weight", {vocabulary, width}}},
-               .layers = {{"layers.{}.",
-                           "layers.{}.",
-                           {
-                               {"input_layernorm", "attention.norm", {width}},
-                               {"post_attention_layernorm", "feed_forward.norm", {width}},
-                               {"attention.query_key_value",
-                                "attention.query_key_value",
-                                {by_head, width}},
-                               {"attention.dense", "attention.output", {width, heads}},
-                               {"mlp.dense_h_to_4h", "feed_forward.inner", {inner, width}},
-                               {"mlp.dense_4h_to_h", "feed_forward.outer", {width, inner}},
-                           }}},
+               .layers = {{"layers.{}.", "layers.{}.", layer}},
                .last = {{"final_layer_norm", "final_norm", {width}}}},
-      .language_head = {.rows = {{"embed_out.weight",
-                                  "head.decoder.weight",
-                                  {vocabulary, width},
-                                  has_own_output}},
-                        .twins = {{"embed_out.weight", "embed_in.weight"}}},
+      .language_head = projection_head("embed_out.weight", "embed_in.weight"),
       // Masks and frequencies that releases before 2023 stored.
       .ignored_endings = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
       .inside = {"layers.", "embed"},

@@ -12,15 +12,6 @@
 namespace roformer {
 namespace {
 
-ConfigField gate_field() {
-  return {.name = "hidden_act",
-          .read =
-              [](const JsonFields& fields, Settings& settings) {
-                settings.model.activation = read_gate(fields, "hidden_act", "silu");
-              },
-          .write = [](const ExportedConfig& c) { return gate_name(c.settings.model.activation); }};
-}
-
 ConfigField attention_bias_field() {
   return {.name = "attention_bias",
           .read =
@@ -113,7 +104,7 @@ Family llama_like(const LlamaVariant& variant) {
   const Presence normed = [](const Settings& settings, std::int64_t) {
     return settings.model.query_key_norm;
   };
-  std::vector<ConfigField> own = {gate_field(),
+  std::vector<ConfigField> own = {gate("hidden_act", ActivationKind::swiglu),
                                   epsilon("rms_norm_eps", &ModelSettings::norm_epsilon, 1e-6),
                                   key_value_heads_field(variant.key_value_heads)};
   if (variant.own_head_width) own.push_back(head_width_field(variant.head_width));
@@ -122,16 +113,25 @@ Family llama_like(const LlamaVariant& variant) {
     own.push_back(flag("mlp_bias", &ModelSettings::feed_forward_bias, false));
   }
   if (variant.window) own.push_back(window_field());
+  const std::vector<WeightRow> layer = {
+      {"input_layernorm", "attention.norm", {width}},
+      {"post_attention_layernorm", "feed_forward.norm", {width}},
+      {"self_attn.[q_proj|k_proj|v_proj]", "attention.query_key_value", {heads, width}},
+      {"self_attn.q_norm.weight", "attention.query_norm.weight", {head}, normed},
+      {"self_attn.k_norm.weight", "attention.key_norm.weight", {head}, normed},
+      {"self_attn.o_proj", "attention.output", {width, heads}},
+      {"mlp.[gate_proj|up_proj]", "feed_forward.inner", {inner, width}},
+      {"mlp.down_proj", "feed_forward.outer", {width, inner}},
+  };
   return {
       .type = variant.type,
       .title = variant.title,
       .classes = variant.classes,
       .kind = FamilyKind::causal,
-      .fields = rotary_fields(variant.defaults, std::move(own)),
+      .fields = rotary_fields(variant.defaults, own),
       .parse =
-          [variant](const Family& family, const JsonFields& fields, const JsonFields&,
-                    FolderConfig& config) {
-            refuse_other_models(family, fields);
+          [variant](const JsonFields& fields, FolderConfig& config) {
+            refuse_other_models(fields, config);
             for (const auto& [name, known] : {std::pair("attention_bias", variant.attention_bias),
                                               std::pair("mlp_bias", variant.feed_forward_bias)}) {
               if (known) continue;
@@ -151,29 +151,13 @@ Family llama_like(const LlamaVariant& variant) {
             model.dropout = 0;
             model.query_key_value_bias = variant.query_key_value_bias;
             model.query_key_norm = variant.query_key_norm;
-            parse_rotary(family, fields, {}, config);
+            parse_rotary(fields, {}, config);
           },
       .prefix = "model.",
       .body = {.rows = {{"embed_tokens.weight", "embedding.tokens.weight", {vocabulary, width}}},
-               .layers =
-                   {{"layers.{}.",
-                     "layers.{}.",
-                     {
-                         {"input_layernorm", "attention.norm", {width}},
-                         {"post_attention_layernorm", "feed_forward.norm", {width}},
-                         {"self_attn.[q_proj|k_proj|v_proj]",
-                          "attention.query_key_value",
-                          {heads, width}},
-                         {"self_attn.q_norm.weight", "attention.query_norm.weight", {head}, normed},
-                         {"self_attn.k_norm.weight", "attention.key_norm.weight", {head}, normed},
-                         {"self_attn.o_proj", "attention.output", {width, heads}},
-                         {"mlp.[gate_proj|up_proj]", "feed_forward.inner", {inner, width}},
-                         {"mlp.down_proj", "feed_forward.outer", {width, inner}},
-                     }}},
+               .layers = {{"layers.{}.", "layers.{}.", layer}},
                .last = {{"norm", "final_norm", {width}}}},
-      .language_head =
-          {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
-           .twins = {{"lm_head.weight", "embed_tokens.weight"}}},
+      .language_head = projection_head("lm_head.weight", "embed_tokens.weight"),
       .ignored_endings = {".rotary_emb.inv_freq"},  // stored by releases before 2023
       .inside = {"layers.", "embed"},
       .rotates_halves = true,

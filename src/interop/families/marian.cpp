@@ -22,18 +22,8 @@ constexpr double kMostRows = 1 << 24;
 // torch's default; the configuration has no field for it
 constexpr double kMarianNormEpsilon = 1e-5;
 
-std::vector<WeightRow> joined(std::initializer_list<std::vector<WeightRow>> lists) {
-  std::vector<WeightRow> rows;
-  for (const auto& list : lists) rows.insert(rows.end(), list.begin(), list.end());
-  return rows;
-}
-
-// A number that the encoder and the decoder share in this program.
-ConfigField of_encoder(std::string name, ModelCount member, std::int64_t standard,
-                       const Range& range) {
-  return count(std::move(name), member, standard, range);
-}
-ConfigField of_decoder(std::string name, ModelCount member, const char* encoder,
+// The decoder's name of a number that it shares with the encoder in this program.
+ConfigField of_decoder(std::string name, std::int64_t ModelSettings::*member, const char* encoder,
                        std::int64_t standard, const Range& range) {
   return {.name = name,
           .read =
@@ -45,78 +35,47 @@ ConfigField of_decoder(std::string name, ModelCount member, const char* encoder,
           .write = [=](const ExportedConfig& c) { return c.settings.model.*member; }};
 }
 
-template <class Value, class Read>
-ConfigField translation_field(std::string name, Value TranslationSettings::*member, Read read) {
-  return {.name = name,
-          .read = [=](const JsonFields& fields,
-                      Settings& settings) { settings.translation.*member = read(fields, name); },
-          .write = [=](const ExportedConfig& c) { return Json(c.settings.translation.*member); }};
-}
-ConfigField tie(std::string name, bool TranslationSettings::*member) {
-  return translation_field(
-      std::move(name), member,
-      [](const JsonFields& fields, const std::string& name) { return fields.flag(name, true); });
-}
-
 std::vector<ConfigField> marian_fields() {
   const auto token = [](std::int64_t TranslatorTokens::*member) {
     return [=](const ExportedConfig& c) { return c.tokens.*member; };
   };
   const Range most_heads = between(1, 1024), most_inner = between(1, 1 << 20);
-  return {written("architectures",
-                  [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
-          written("model_type", [](const ExportedConfig& c) { return c.model_type; }),
-          written("vocab_size", [](const ExportedConfig& c) { return c.rows.vocabulary; }),
-          written("decoder_vocab_size", [](const ExportedConfig& c) { return c.rows.target; }),
-          count("d_model", &ModelSettings::width, 1024, between(2, 65536)),
-          count("encoder_layers", &ModelSettings::layers, 12, between(1, 1000)),
-          {.name = "decoder_layers",
-           .read =
-               [](const JsonFields& fields, Settings& settings) {
-                 const std::int64_t layers = fields.count("decoder_layers", 12, between(1, 1000));
-                 settings.translation.decoder_layers = layers == settings.model.layers ? 0 : layers;
-               },
-           .write =
-               [](const ExportedConfig& c) {
-                 const std::int64_t layers = c.settings.translation.decoder_layers;
-                 return layers > 0 ? layers : c.settings.model.layers;
-               }},
-          of_encoder("encoder_attention_heads", &ModelSettings::heads, 16, most_heads),
-          of_decoder("decoder_attention_heads", &ModelSettings::heads, "encoder_attention_heads",
-                     16, most_heads),
-          of_encoder("encoder_ffn_dim", &ModelSettings::feed_forward, 4096, most_inner),
-          of_decoder("decoder_ffn_dim", &ModelSettings::feed_forward, "encoder_ffn_dim", 4096,
-                     most_inner),
-          activation("activation_function"),
-          {.name = "scale_embedding",
-           .read =
-               [](const JsonFields& fields, Settings& settings) {
-                 if (!fields.flag("scale_embedding", false)) return;
-                 settings.model.embedding_scale = EmbeddingScale::sqrt_width;
-               },
-           .write =
-               [](const ExportedConfig& c) {
-                 return c.settings.model.embedding_scale == EmbeddingScale::sqrt_width;
-               }},
-          tie("share_encoder_decoder_embeddings", &TranslationSettings::tie_embeddings),
-          tie("tie_word_embeddings", &TranslationSettings::tie_output),
-          positions(1024, 1 << 20),
-          constant("static_position_embeddings", true),
-          constant("normalize_before", false),
-          constant("normalize_embedding", false),
-          probability("dropout", &ModelSettings::dropout, 0.1),
-          attention_dropout("attention_dropout", 0),
-          translation_field("activation_dropout", &TranslationSettings::activation_dropout,
-                            [](const JsonFields& fields, const std::string& name) {
-                              return fields.number(name, 0, below_one());
-                            }),
-          epsilon("init_std", &ModelSettings::initialization, 0.02),
-          written("pad_token_id", token(&TranslatorTokens::padding)),
-          written("eos_token_id", token(&TranslatorTokens::end)),
-          written("forced_eos_token_id", token(&TranslatorTokens::end)),
-          written("decoder_start_token_id", token(&TranslatorTokens::begin)),
-          constant("is_encoder_decoder", true),
-          constant("torch_dtype", "float32")};
+  const std::vector<ConfigField> fields = {
+      written("vocab_size", [](const ExportedConfig& c) { return c.rows.vocabulary; }),
+      written("decoder_vocab_size", [](const ExportedConfig& c) { return c.rows.target; }),
+      count("d_model", &ModelSettings::width, 1024, between(2, 65536)),
+      count("encoder_layers", &ModelSettings::layers, 12, between(1, 1000)),
+      decoder_layers("decoder_layers", 12),
+      count("encoder_attention_heads", &ModelSettings::heads, 16, most_heads),
+      of_decoder("decoder_attention_heads", &ModelSettings::heads, "encoder_attention_heads", 16,
+                 most_heads),
+      count("encoder_ffn_dim", &ModelSettings::feed_forward, 4096, most_inner),
+      of_decoder("decoder_ffn_dim", &ModelSettings::feed_forward, "encoder_ffn_dim", 4096,
+                 most_inner),
+      activation("activation_function"),
+      setting(
+          "scale_embedding", &ModelSettings::embedding_scale,
+          [](const JsonFields& fields, const std::string& name) {
+            return fields.flag(name, false) ? EmbeddingScale::sqrt_width : EmbeddingScale::none;
+          },
+          [](EmbeddingScale scale) { return scale == EmbeddingScale::sqrt_width; }),
+      flag("share_encoder_decoder_embeddings", &TranslationSettings::tie_embeddings, true),
+      flag("tie_word_embeddings", &TranslationSettings::tie_output, true),
+      positions(1024, 1 << 20),
+      constant("static_position_embeddings", true),
+      constant("normalize_before", false),
+      constant("normalize_embedding", false),
+      probability("dropout", &ModelSettings::dropout, 0.1),
+      probability("attention_dropout", &AttentionSettings::dropout, 0),
+      probability("activation_dropout", &TranslationSettings::activation_dropout, 0),
+      epsilon("init_std", &ModelSettings::initialization, 0.02),
+      written("pad_token_id", token(&TranslatorTokens::padding)),
+      written("eos_token_id", token(&TranslatorTokens::end)),
+      written("forced_eos_token_id", token(&TranslatorTokens::end)),
+      written("decoder_start_token_id", token(&TranslatorTokens::begin)),
+      constant("is_encoder_decoder", true),
+      constant("torch_dtype", "float32")};
+  return joined({class_fields(), fields});
 }
 
 void refuse_other_translators(const JsonFields& fields) {
@@ -132,8 +91,7 @@ void refuse_other_translators(const JsonFields& fields) {
   require_flag(fields, "static_position_embeddings", true, true, "true: positions are sinusoids");
 }
 
-void parse_marian(const Family& family, const JsonFields& fields, const JsonFields& generation,
-                  FolderConfig& config) {
+void parse_marian(const JsonFields& fields, FolderConfig& config) {
   refuse_other_translators(fields);
   Settings& settings = config.settings;
   settings.task = TaskKind::translation;
@@ -145,13 +103,17 @@ void parse_marian(const Family& family, const JsonFields& fields, const JsonFiel
   rows.vocabulary = fields.count("vocab_size", 58101, between(1, kMostRows));
   rows.target = fields.count("decoder_vocab_size", rows.vocabulary, between(1, kMostRows));
   rows.decoder_table = rows.target;
-  read_fields(family.fields, fields, settings);
+  read_fields(fields, config);
   if (settings.model.width % 2 != 0) fields.refuse("d_model", "an even number");
   require_divisor(fields, "encoder_attention_heads", settings.model.heads, "d_model",
                   settings.model.width);
   if (settings.translation.tie_embeddings && rows.vocabulary != rows.target) {
     fields.refuse("decoder_vocab_size", "\"vocab_size\", as the table is shared");
   }
+}
+
+void parse_marian_generation(const JsonFields& fields, const JsonFields& generation,
+                             FolderConfig& config) {
   // A model without generation_config.json takes the field from its configuration class.
   read_generation(
       fields, generation,
@@ -248,6 +210,18 @@ Family marian_family() {
       {"fc2", "feed_forward.outer", {width, inner}},
       {"final_layer_norm", "feed_forward.norm", {width}},
   };
+  const std::vector<WeightRow> rows = {
+      {"shared.weight", "embedding.tokens.weight", {vocabulary, width}, shared},
+      {"encoder.embed_tokens.weight",
+       "encoder.embedding.tokens.weight",
+       {vocabulary, width},
+       separate},
+      {"decoder.embed_tokens.weight",
+       "decoder.embedding.tokens.weight",
+       {decoder_table, width},
+       separate},
+      {"lm_head.weight", "output.weight", {target, width}, untied},
+  };
   return {
       .type = "marian",
       .title = "MarianMTModel",
@@ -255,18 +229,10 @@ Family marian_family() {
       .kind = FamilyKind::translator,
       .fields = marian_fields(),
       .parse = parse_marian,
+      .parse_generation = parse_marian_generation,
       .prefix = "model.",
       .unprefixed = {"lm_head.weight"},
-      .body = {.rows = {{"shared.weight", "embedding.tokens.weight", {vocabulary, width}, shared},
-                        {"encoder.embed_tokens.weight",
-                         "encoder.embedding.tokens.weight",
-                         {vocabulary, width},
-                         separate},
-                        {"decoder.embed_tokens.weight",
-                         "decoder.embedding.tokens.weight",
-                         {decoder_table, width},
-                         separate},
-                        {"lm_head.weight", "output.weight", {target, width}, untied}},
+      .body = {.rows = rows,
                .layers = {{"encoder.layers.{}.", "encoder.layers.{}.",
                            joined({self_attention, feed_forward})},
                           {"decoder.layers.{}.", "decoder.layers.{}.",

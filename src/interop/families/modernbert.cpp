@@ -158,8 +158,8 @@ ModernBertLayers layers_of(const Settings& settings) {
 }
 
 ActivationKind read_gates(const JsonFields& fields) {
-  const ActivationKind gate = read_gate(fields, "hidden_activation", "gelu");
-  if (read_gate(fields, "classifier_activation", "gelu") != gate) {
+  const ActivationKind gate = read_gate(fields, "hidden_activation", ActivationKind::geglu);
+  if (read_gate(fields, "classifier_activation", ActivationKind::geglu) != gate) {
     fields.refuse("classifier_activation",
                   fmt::format("{}: the heads have the activation of the gates", gate_name(gate)));
   }
@@ -254,7 +254,7 @@ ModernBertLayers read_layers(const JsonFields& fields, std::int64_t layers) {
   return result;
 }
 
-void parse_modernbert(const Family& family, const JsonFields& fields, FolderConfig& config) {
+void parse_modernbert(const JsonFields& fields, FolderConfig& config) {
   refuse_decoders(fields);
   require_absolute_positions(fields);
   Settings& settings = config.settings;
@@ -262,7 +262,7 @@ void parse_modernbert(const Family& family, const JsonFields& fields, FolderConf
   model.norm = NormPlacement::pre;
   model.embedding_norm = true;
   model.first_norm = false;
-  read_fields(family.fields, fields, settings);
+  read_fields(fields, config);
   model.bias = read_biases(fields);
   model.activation = read_gates(fields);
   require_divisor(fields, "num_attention_heads", model.heads, "hidden_size", model.width);
@@ -305,7 +305,7 @@ std::vector<ConfigField> modernbert_fields() {
       constant("decoder_bias", true),
       probability("embedding_dropout", &ModelSettings::dropout, 0),
       written("mlp_dropout", [](const ExportedConfig& c) { return c.settings.model.dropout; }),
-      attention_dropout("attention_dropout", 0),
+      probability("attention_dropout", &AttentionSettings::dropout, 0),
       written("classifier_dropout",
               [](const ExportedConfig& c) { return classifier_settings(c.settings).head_dropout; }),
       written("classifier_pooling",
@@ -386,6 +386,25 @@ void note_modernbert(const Settings& settings, std::vector<std::string>& notes) 
 Family modernbert_family() {
   using enum Size;
   const Presence not_first = [](const Settings&, std::int64_t layer) { return layer > 0; };
+  const std::vector<WeightRow> rows = {
+      {"embeddings.tok_embeddings.weight", "embedding.tokens.weight", {vocabulary, width}},
+      {"embeddings.norm", "embedding.norm", {width}},
+  };
+  const std::vector<WeightRow> classes = {
+      {"head.dense", "head.dense", {width, width}},
+      {"head.norm", "head.norm", {width}},
+      // The head's last layer has a bias in every model.
+      {"classifier.weight", "classifier.weight", {any, width}},
+      {"classifier.bias", "classifier.bias", {any}},
+  };
+  const std::vector<WeightRow> layer = {
+      {"attn_norm", "attention.norm", {width}, not_first},
+      {"attn.Wqkv", "attention.query_key_value", {three_heads, width}},
+      {"attn.Wo", "attention.output", {width, heads}},
+      {"mlp_norm", "feed_forward.norm", {width}},
+      {"mlp.Wi", "feed_forward.inner", {two_inner, width}},
+      {"mlp.Wo", "feed_forward.outer", {width, inner}},
+  };
   return {
       .type = "modernbert",
       .title = "ModernBERT",
@@ -395,25 +414,11 @@ Family modernbert_family() {
                                 .feed_forward = 1152,
                                 .positions = 8192,
                                 .most_positions = 1 << 30},
-                               flag("tie_word_embeddings", &ModelSettings::tie_output, true),
-                               modernbert_fields()),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_modernbert(family, fields, config); },
+                               tied_head(), modernbert_fields()),
+      .parse = parse_modernbert,
       .prefix = "model.",
-      .body = {.rows = {{"embeddings.tok_embeddings.weight",
-                         "embedding.tokens.weight",
-                         {vocabulary, width}},
-                        {"embeddings.norm", "embedding.norm", {width}}},
-               .layers = {{"layers.{}.",
-                           "layers.{}.",
-                           {
-                               {"attn_norm", "attention.norm", {width}, not_first},
-                               {"attn.Wqkv", "attention.query_key_value", {three_heads, width}},
-                               {"attn.Wo", "attention.output", {width, heads}},
-                               {"mlp_norm", "feed_forward.norm", {width}},
-                               {"mlp.Wi", "feed_forward.inner", {two_inner, width}},
-                               {"mlp.Wo", "feed_forward.outer", {width, inner}},
-                           }}},
+      .body = {.rows = rows,
+               .layers = {{"layers.{}.", "layers.{}.", layer}},
                .last = {{"final_norm", "final_norm", {width}}}},
       .language_head =
           {.rows = {{"head.dense", "head.dense", {width, width}},
@@ -421,15 +426,8 @@ Family modernbert_family() {
                     {"decoder.bias", "head.decoder.bias", {vocabulary}},
                     {"decoder.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
            .twins = {{"decoder.weight", "embeddings.tok_embeddings.weight"}}},
-      .classification_head = {{{"head.dense", "head.dense", {width, width}},
-                               {"head.norm", "head.norm", {width}},
-                               // The head's last layer has a bias in every model.
-                               {"classifier.weight", "classifier.weight", {any, width}},
-                               {"classifier.bias", "classifier.bias", {any}}}},
-      .tagging_head = {{{"head.dense", "head.dense", {width, width}},
-                        {"head.norm", "head.norm", {width}},
-                        {"classifier.weight", "classifier.weight", {any, width}},
-                        {"classifier.bias", "classifier.bias", {any}}}},
+      .classification_head = {classes},
+      .tagging_head = {classes},
       .inside = {"encoder.", "embeddings", "layers.", "final_norm"},
       .rotates_halves = true,
       .one_head = true,

@@ -44,8 +44,8 @@ void require_plain_attention(const JsonFields& fields, const ModelSettings& mode
   }
 }
 
-void parse_mpt(const Family& family, const JsonFields& fields, FolderConfig& config) {
-  refuse_other_models(family, fields);
+void parse_mpt(const JsonFields& fields, FolderConfig& config) {
+  refuse_other_models(fields, config);
   require_flag(fields, "no_bias", true, true, "true: its layers have no biases");
   require_null(fields, "logit_scale", "null: logits are not scaled");
   if (fields.count("expansion_ratio", 4) != 4) {
@@ -58,7 +58,7 @@ void parse_mpt(const Family& family, const JsonFields& fields, FolderConfig& con
   ModelSettings& model = settings.model;
   model.bias = false;
   model.activation = ActivationKind::gelu;
-  parse_causal(family, fields, config, kMptNames);
+  parse_causal(fields, config, kMptNames);
   model.feed_forward = 4 * model.width;
   settings.position.scheme = "alibi";
   settings.position.of<AlibiSettings>().variant = AlibiVariant::causal;
@@ -111,30 +111,26 @@ std::vector<ConfigField> mpt_fields() {
 
 Family mpt_family() {
   using enum Size;
+  const std::vector<WeightRow> layer = {
+      {"norm_1", "attention.norm", {width}},
+      {"attn.Wqkv", "attention.query_key_value", {three_heads, width}},
+      {"attn.out_proj", "attention.output", {width, heads}},
+      {"norm_2", "feed_forward.norm", {width}},
+      {"ffn.up_proj", "feed_forward.inner", {inner, width}},
+      {"ffn.down_proj", "feed_forward.outer", {width, inner}},
+  };
   return {
       .type = "mpt",
       .title = "MPT",
       .classes = "Mpt",
       .kind = FamilyKind::causal,
       .fields = mpt_fields(),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_mpt(family, fields, config); },
+      .parse = parse_mpt,
       .prefix = "transformer.",
       .body = {.rows = {{"wte.weight", "embedding.tokens.weight", {vocabulary, width}}},
-               .layers = {{"blocks.{}.",
-                           "layers.{}.",
-                           {
-                               {"norm_1", "attention.norm", {width}},
-                               {"attn.Wqkv", "attention.query_key_value", {three_heads, width}},
-                               {"attn.out_proj", "attention.output", {width, heads}},
-                               {"norm_2", "feed_forward.norm", {width}},
-                               {"ffn.up_proj", "feed_forward.inner", {inner, width}},
-                               {"ffn.down_proj", "feed_forward.outer", {width, inner}},
-                           }}},
+               .layers = {{"blocks.{}.", "layers.{}.", layer}},
                .last = {{"norm_f", "final_norm", {width}}}},
-      .language_head =
-          {.rows = {{"lm_head.weight", "head.decoder.weight", {vocabulary, width}, has_own_output}},
-           .twins = {{"lm_head.weight", "wte.weight"}}},
+      .language_head = projection_head("lm_head.weight", "wte.weight"),
       .inside = {"blocks.", "wte", "wpe"},
       .expect = expect_mpt,
       .note =

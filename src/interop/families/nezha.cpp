@@ -8,27 +8,19 @@
 namespace roformer {
 
 Family nezha_family() {
-  const ConfigField clip = {.name = "max_relative_position",
-                            .read =
-                                [](const JsonFields& fields, Settings& settings) {
-                                  settings.position.of<NezhaSettings>().clip = fields.count(
-                                      "max_relative_position", 64, between(1, 1 << 20));
-                                },
-                            .write =
-                                [](const ExportedConfig& config) {
-                                  return config.settings.position.of<NezhaSettings>().clip;
-                                }};
   return {
       .type = "nezha",
       .title = "NEZHA",
       .classes = "Nezha",
-      .fields = bert_fields({.vocabulary = 21128}, {clip, classifier_dropout(0.1)}),
+      .fields = bert_fields(
+          {.vocabulary = 21128},
+          {count("max_relative_position", &NezhaSettings::clip, 64, between(1, 1 << 20)),
+           classifier_dropout(0.1)}),
       .parse =
-          [](const Family& family, const JsonFields& fields, const JsonFields&,
-             FolderConfig& config) {
+          [](const JsonFields& fields, FolderConfig& config) {
             config.settings.position.scheme = "nezha";
             require_absolute_positions(fields);
-            parse_bert_like(family, fields, config);
+            parse_bert_like(fields, config);
             require_even_heads(fields, config.settings.model);
           },
       .prefix = "nezha.",

@@ -10,11 +10,11 @@
 namespace roformer {
 namespace {
 
-void parse_roberta(const Family& family, const JsonFields& fields, FolderConfig& config) {
+void parse_roberta(const JsonFields& fields, FolderConfig& config) {
   require_absolute_positions(fields);
-  parse_bert_like(family, fields, config);
+  parse_bert_like(fields, config);
   Settings& settings = config.settings;
-  require_gelu(fields, settings.model, std::string(family.title));
+  require_gelu(fields, settings.model, std::string(config.family->title));
   config.rows.of_padding = fields.count("pad_token_id", 1, between(-1, 1 << 24)) + 1;
   if (settings.data.length <= config.rows.of_padding) {
     fields.refuse("max_position_embeddings",
@@ -47,8 +47,7 @@ Family roberta_like(std::string_view type, std::string_view title, std::string_v
       .title = title,
       .classes = classes,
       .fields = std::move(fields),
-      .parse = [](const Family& family, const JsonFields& fields, const JsonFields&,
-                  FolderConfig& config) { parse_roberta(family, fields, config); },
+      .parse = parse_roberta,
       .prefix = "roberta.",
       .body = bert_body(padded_positions),
       .language_head = with_decoder({{"lm_head.dense", "head.dense", {width, width}},

@@ -11,30 +11,19 @@
 namespace roformer {
 
 Family roformer_family() {
-  const ConfigField rotary_value = {.name = "rotary_value",
-                                    .read =
-                                        [](const JsonFields& fields, Settings& settings) {
-                                          settings.position.of<RopeSettings>().value =
-                                              fields.flag("rotary_value", false);
-                                        },
-                                    .write =
-                                        [](const ExportedConfig& config) {
-                                          return config.settings.position.of<RopeSettings>().value;
-                                        }};
   return {
       .type = "roformer",
       .title = "RoFormer",
       .classes = "RoFormer",
-      .fields =
-          bert_fields({.vocabulary = 50000, .positions = 1536}, {embedding_size(0), rotary_value}),
+      .fields = bert_fields({.vocabulary = 50000, .positions = 1536},
+                            {embedding_size(0), flag("rotary_value", &RopeSettings::value, false)}),
       .parse =
-          [](const Family& family, const JsonFields& fields, const JsonFields&,
-             FolderConfig& config) {
+          [](const JsonFields& fields, FolderConfig& config) {
             Settings& settings = config.settings;
             settings.position.scheme = "rope";
             settings.position.of<RopeSettings>().layout = RotaryLayout::interleaved;
             require_absolute_positions(fields);
-            parse_bert_like(family, fields, config);
+            parse_bert_like(fields, config);
             require_even_heads(fields, settings.model);
             settings.glue.head = ClassifierHead::roformer;
             settings.glue.head_dropout = settings.model.dropout;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "config/schemes/none.h"
@@ -16,7 +15,7 @@
 #include "interop/families/encoder.h"
 #include "interop/families/generation.h"
 #include "interop/families/list.h"
-#include "interop/t5_tokenizer.h"
+#include "interop/translator.h"
 
 namespace roformer {
 namespace {
@@ -25,65 +24,23 @@ using Json = ConfigField::Json;
 
 constexpr std::int64_t kT5Length = 512;  // n_positions of the published models
 
-struct FeedForwardName {
-  const char* theirs;
-  ActivationKind ours;
-};
 // An export writes the first name of each kind. "gated-gelu" means the form with tanh.
-constexpr std::array kFeedForwards = {FeedForwardName{"relu", ActivationKind::relu},
-                                      FeedForwardName{"gated-gelu", ActivationKind::geglu_tanh},
-                                      FeedForwardName{"gated-gelu_new", ActivationKind::geglu_tanh},
-                                      FeedForwardName{"gated-silu", ActivationKind::swiglu},
-                                      FeedForwardName{"gated-swish", ActivationKind::swiglu},
-                                      FeedForwardName{"gelu", ActivationKind::gelu},
-                                      FeedForwardName{"gelu_new", ActivationKind::gelu_tanh},
-                                      FeedForwardName{"silu", ActivationKind::swish},
-                                      FeedForwardName{"swish", ActivationKind::swish}};
-
-ConfigField feed_forward() {
-  return {.name = "feed_forward_proj",
-          .read =
-              [](const JsonFields& fields, Settings& settings) {
-                const std::string word = fields.text("feed_forward_proj", "relu");
-                std::string known;
-                for (const FeedForwardName& name : kFeedForwards) {
-                  if (name.theirs == word) {
-                    settings.model.activation = name.ours;
-                    return;
-                  }
-                  known += (known.empty() ? "" : ", ") + std::string(name.theirs);
-                }
-                fields.refuse("feed_forward_proj", "one of " + known);
-              },
-          .write =
-              [](const ExportedConfig& config) {
-                const auto found = std::ranges::find(
-                    kFeedForwards, config.settings.model.activation, &FeedForwardName::ours);
-                return Json(found->theirs);
-              }};
-}
-
-ConfigField t5_option(std::string name, std::int64_t T5Settings::*member, std::int64_t standard) {
-  return {.name = name,
-          .read =
-              [=](const JsonFields& fields, Settings& settings) {
-                settings.position.of<T5Settings>().*member =
-                    fields.count(name, standard, between(2, 1 << 20));
-              },
-          .write =
-              [=](const ExportedConfig& config) {
-                return Json(config.settings.position.of<T5Settings>().*member);
-              }};
-}
+constexpr FieldWords<ActivationKind> kFeedForwards = {
+    {"relu", ActivationKind::relu},
+    {"gated-gelu", ActivationKind::geglu_tanh},
+    {"gated-gelu_new", ActivationKind::geglu_tanh},
+    {"gated-silu", ActivationKind::swiglu},
+    {"gated-swish", ActivationKind::swiglu},
+    {"gelu", ActivationKind::gelu},
+    {"gelu_new", ActivationKind::gelu_tanh},
+    {"silu", ActivationKind::swish},
+    {"swish", ActivationKind::swish}};
 
 std::vector<ConfigField> t5_fields() {
   const auto token = [](std::int64_t TranslatorTokens::*member) {
     return [=](const ExportedConfig& c) { return Json(c.tokens.*member); };
   };
-  return {
-      written("architectures",
-              [](const ExportedConfig& c) { return Json::array({c.architecture}); }),
-      written("model_type", [](const ExportedConfig& c) { return Json(c.model_type); }),
+  const std::vector<ConfigField> fields = {
       written("vocab_size", [](const ExportedConfig& c) { return Json(c.rows.vocabulary); }),
       count("d_model", &ModelSettings::width, 512, between(1, 65536)),
       count("num_heads", &ModelSettings::heads, 8, between(1, 1024)),
@@ -97,21 +54,15 @@ std::vector<ConfigField> t5_fields() {
        .write = [](const ExportedConfig& c) { return Json(c.settings.model.features_of_head()); }},
       count("d_ff", &ModelSettings::feed_forward, 2048, between(1, 1 << 20)),
       count("num_layers", &ModelSettings::layers, 6, between(1, 1000)),
-      {.name = "num_decoder_layers",
-       .read =
-           [](const JsonFields& fields, Settings& settings) {
-             const std::int64_t same = settings.model.layers;
-             const std::int64_t layers = fields.count("num_decoder_layers", same, between(1, 1000));
-             settings.translation.decoder_layers = layers == same ? 0 : layers;
-           },
-       .write =
-           [](const ExportedConfig& c) {
-             const std::int64_t layers = c.settings.translation.decoder_layers;
-             return Json(layers > 0 ? layers : c.settings.model.layers);
-           }},
-      feed_forward(),
-      t5_option("relative_attention_num_buckets", &T5Settings::buckets, 32),
-      t5_option("relative_attention_max_distance", &T5Settings::max_distance, 128),
+      decoder_layers("num_decoder_layers", -1),
+      setting(
+          "feed_forward_proj", &ModelSettings::activation,
+          [](const JsonFields& fields, const std::string& name) {
+            return fields.choice(name, kFeedForwards);
+          },
+          [](ActivationKind kind) { return word_of(kFeedForwards, kind); }),
+      count("relative_attention_num_buckets", &T5Settings::buckets, 32, between(2, 1 << 20)),
+      count("relative_attention_max_distance", &T5Settings::max_distance, 128, between(2, 1 << 20)),
       {.name = "dropout_rate",
        .read =
            [](const JsonFields& fields, Settings& settings) {
@@ -121,12 +72,7 @@ std::vector<ConfigField> t5_fields() {
            },
        .write = [](const ExportedConfig& c) { return Json(c.settings.model.dropout); }},
       epsilon("layer_norm_epsilon", &ModelSettings::norm_epsilon, 1e-6),
-      {.name = "n_positions",
-       .read =
-           [](const JsonFields& fields, Settings& settings) {
-             settings.data.length = fields.count("n_positions", kT5Length, between(1, 1 << 20));
-           },
-       .write = [](const ExportedConfig& c) { return Json(c.positions); }},
+      positions(kT5Length, 1 << 20, "n_positions"),
       // False also means that the logits are not scaled.
       written("tie_word_embeddings",
               [](const ExportedConfig& c) {
@@ -138,6 +84,7 @@ std::vector<ConfigField> t5_fields() {
       written("decoder_start_token_id", token(&TranslatorTokens::begin)),
       constant("is_encoder_decoder", true),
       constant("torch_dtype", "float32")};
+  return joined({class_fields(), fields});
 }
 
 bool names_class(const nlohmann::json& config, std::string_view name) {
@@ -152,7 +99,7 @@ bool is_encoder_alone(const nlohmann::json& config) {
   return pair != config.end() && *pair == false && !config.contains("architectures");
 }
 
-void read_stacks(const Family& family, const JsonFields& fields, FolderConfig& config) {
+void read_stacks(const JsonFields& fields, FolderConfig& config) {
   Settings& settings = config.settings;
   settings.model.norm = NormPlacement::pre;
   settings.model.norm_kind = NormKind::rms_norm;
@@ -160,7 +107,7 @@ void read_stacks(const Family& family, const JsonFields& fields, FolderConfig& c
   settings.position.scheme = "t5";
   T5Settings& t5 = settings.position.of<T5Settings>();
   t5.scale = ScoreScale::none;
-  read_fields(family.fields, fields, settings);
+  read_fields(fields, config);
   if (t5.buckets % 4 != 0 || t5.max_distance <= t5.buckets / 4) {
     fields.refuse(
         "relative_attention_num_buckets",
@@ -169,16 +116,14 @@ void read_stacks(const Family& family, const JsonFields& fields, FolderConfig& c
   }
 }
 
-void parse_t5_encoder(const Family& family, const JsonFields& fields, const JsonFields&,
-                      FolderConfig& config) {
-  read_stacks(family, fields, config);
+void parse_t5_encoder(const JsonFields& fields, FolderConfig& config) {
+  read_stacks(fields, config);
   config.settings.model.vocabulary = fields.count("vocab_size", 32128, between(1, 1 << 24));
   config.settings.translation = {};
   config.architectures = read_names(fields, "architectures");
 }
 
-void parse_t5(const Family& family, const JsonFields& fields, const JsonFields& generation,
-              FolderConfig& config) {
+void parse_t5(const JsonFields& fields, FolderConfig& config) {
   const std::vector<std::string> names = read_names(fields, "architectures");
   const bool translates = names.empty() || std::ranges::any_of(names, [](const std::string& name) {
                             return name == "T5ForConditionalGeneration" || name == "T5Model" ||
@@ -191,7 +136,7 @@ void parse_t5(const Family& family, const JsonFields& fields, const JsonFields& 
   settings.task = TaskKind::translation;
   config.rows.vocabulary = fields.count("vocab_size", 32128, between(1, 1 << 24));
   config.rows.target = config.rows.decoder_table = config.rows.vocabulary;
-  read_stacks(family, fields, config);
+  read_stacks(fields, config);
   settings.position.of<NoneSettings>().scale = ScoreScale::none;
   settings.translation.tie_embeddings = true;
   settings.translation.tie_output = false;
@@ -201,8 +146,12 @@ void parse_t5(const Family& family, const JsonFields& fields, const JsonFields& 
   if (fields.flag("scale_decoder_outputs", tied)) {
     settings.model.embedding_scale = EmbeddingScale::sqrt_width;
   }
+}
+
+void parse_t5_generation(const JsonFields& fields, const JsonFields& generation,
+                         FolderConfig& config) {
   read_generation(fields, generation, {.padding = 0, .end = 1}, config);
-  if (settings.model.embedding_scale == EmbeddingScale::none) return;
+  if (config.settings.model.embedding_scale == EmbeddingScale::none) return;
   config.notes.push_back(
       "its logits are divided by the root of the width: here the table of tokens is, and the "
       "embeddings are multiplied by it, which computes the same");
@@ -227,8 +176,7 @@ void expect_t5(const Settings& settings, Wishes& wishes) {
   wishes.expect(!model.bias && !model.query_key_value_bias && !model.attention_output_bias &&
                     !model.feed_forward_bias,
                 "no layer has a bias (model.bias false)");
-  wishes.expect(std::ranges::find(kFeedForwards, model.activation, &FeedForwardName::ours) !=
-                    kFeedForwards.end(),
+  wishes.expect(word_of(kFeedForwards, model.activation) != nullptr,
                 "a gate has the GELU with tanh or swish (model.activation geglu_tanh or swiglu)");
   wishes.expect(model.heads_of_keys() == model.heads,
                 "each head has its own keys and values (model.key_value_heads 0)");
@@ -332,6 +280,7 @@ Family t5_family() {
       .language_class = "ForConditionalGeneration",
       .fields = t5_fields(),
       .parse = parse_t5,
+      .parse_generation = parse_t5_generation,
       .body = {.rows = {{"shared.weight", "embedding.tokens.weight", {vocabulary, width}},
                         {"lm_head.weight", "output.weight", {target, width}, untied},
                         {kEncoderBias, "encoder.position.bias", {t5_buckets, head_count}},

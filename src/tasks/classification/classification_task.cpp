@@ -184,7 +184,7 @@ nlohmann::json glue_data_record(const Settings& settings) {
   nlohmann::json record = {{"name", facts.folder},
                            {"fingerprint", fingerprint(GlueSplit::train)},
                            {"validation_fingerprint", fingerprint(GlueSplit::validation)}};
-  if (!facts.submission_mismatched.empty()) {  // MNLI
+  if (facts.task == GlueTask::mnli) {
     record["mismatched_fingerprint"] = fingerprint(GlueSplit::validation_mismatched);
   }
   return record;

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/origin.h"
 #include "base/printable.h"
-#include "base/progress.h"
 #include "report/html.h"
 #include "tasks/classification/classification_figures.h"
 #include "tasks/classification/classification_task.h"
@@ -35,16 +34,8 @@ struct EvaluatedSet {
 EvaluatedSet evaluate_set(const TrainedClassifier& trained, const Targets& targets, EncodedSet set,
                           std::int64_t errors) {
   EvaluatedSet result{.set = std::move(set)};
-  const std::vector<EncodedText>& encoded = result.set.texts;
-  ProgressBar bar("classifying " + result.set.name, static_cast<std::uint64_t>(encoded.size()),
-                  "texts");
-  bar.begin();
-  const auto texts = std::ssize(encoded);
   const at::Tensor outputs =
-      trained.model->predict(encoded, [&](std::int64_t done, std::int64_t of) {
-        bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
-      });
-  bar.clear();
+      predict_with_bar(*trained.model, result.set.texts, "classifying " + result.set.name, "texts");
   const std::vector<LabelledText>& examples = result.set.source.examples;
   result.figures = figures_with_warnings(targets, outputs, examples);
   result.predictions = predictions_of(targets, outputs);

@@ -276,10 +276,8 @@ class TablePredictions {
 void zip_submission(const fs::path& folder, const PredictionRequest& request) {
   std::vector<ZipMember> members;
   for (std::size_t task = 0; task < Words<GlueTask>::texts.size(); ++task) {
-    const GlueTaskFacts& facts = glue_task_facts(static_cast<GlueTask>(task));
-    for (const std::string& name : {facts.submission, facts.submission_mismatched}) {
-      std::error_code error;
-      if (name.empty() || !fs::exists(folder / name, error)) continue;
+    for (const auto& [split, name] : glue_task_facts(static_cast<GlueTask>(task)).submissions()) {
+      if (!is_present(folder / name)) continue;
       members.push_back({.name = name, .contents = read_file(folder / name)});
     }
   }
@@ -294,21 +292,11 @@ void write_submission(const TrainedClassifier& trained, const Targets& targets,
   Settings settings = trained.settings;
   settings.data.directory = request.glue;
   const GlueTask task = settings.glue.task;
-  const GlueTaskFacts& facts = glue_task_facts(task);
-  std::vector<std::pair<GlueSplit, std::string>> files = {{GlueSplit::test, facts.submission}};
-  if (!facts.submission_mismatched.empty()) {
-    files.emplace_back(GlueSplit::test_mismatched, facts.submission_mismatched);
-  }
   std::vector<ZipMember> written;
-  for (const auto& [split, name] : files) {
+  for (const auto& [split, name] : glue_task_facts(task).submissions()) {
     const EncodedSet set = load_glue_set(settings, *trained.tokenizer, split);
-    ProgressBar bar("classifying", static_cast<std::uint64_t>(set.texts.size()), "texts");
-    const auto texts = std::ssize(set.texts);
     const std::vector<Prediction> predictions = predictions_of(
-        targets, trained.model->predict(set.texts, [&](std::int64_t done, std::int64_t of) {
-          bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
-        }));
-    bar.clear();
+        targets, predict_with_bar(*trained.model, set.texts, "classifying", "texts"));
     written.push_back(
         {.name = name, .contents = glue_submission(task, set.source.examples, predictions)});
     request.print(fmt::format("{}: {} predictions\n", name, format_count(std::ssize(predictions))));

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "data/corpus.h"
+#include "data/corpus_stream.h"
 #include "data/table_reader.h"
 #include "data/text_pairs.h"
 
@@ -49,23 +49,9 @@ class TextSource {
 };
 
 // "reviews.csv.gz" is a table.
-bool is_table_by_name(std::filesystem::path file) {
-  constexpr std::string_view kCompressed[] = {".gz", ".bz2", ".xz", ".zst"};
-  for (const std::string_view ending : kCompressed) {
-    if (file.extension() == ending) {
-      file = file.stem();
-      break;
-    }
-  }
-  const std::string type = file.extension().string();
+bool is_table_by_name(const std::string& file) {
+  const std::string type = ending_of(file);
   return type == ".csv" || type == ".tsv" || type == ".jsonl";
-}
-
-// The size for a progress bar; 0 if it is unknown.
-std::uint64_t bytes_of(const std::string& file) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  return file == "-" || error ? 0 : size;
 }
 
 }  // namespace
@@ -77,7 +63,7 @@ EmbeddedTexts embed_texts(const Embedder& embedder, const Tokenizer& tokenizer, 
                 "--column NAME, the column of the texts");
   }
   TextSource source(texts);
-  ProgressBar bar("embedding", bytes_of(texts.file), "B");
+  ProgressBar bar("embedding", corpus_bytes({texts.file}), "B");
   bar.begin();
   EmbeddedTexts result;
   std::vector<std::string> part;

@@ -21,7 +21,6 @@
 #include "tasks/data_record.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/embedding/embedding_set.h"
-#include "tasks/embedding/embedding_task.h"
 #include "tasks/stored_data.h"
 #include "tasks/untrained.h"
 
@@ -82,14 +81,7 @@ Measured measure(const TrainedEmbedder& trained, const Settings& settings, const
   prepare_threads(trained.settings.threads);
   Measured result{
       .set = encode_embedding_set(settings, *trained.tokenizer, given.examples, given.name)};
-  const auto texts = std::ssize(result.set.texts);
-  ProgressBar bar(title, static_cast<std::uint64_t>(texts), "texts");
-  bar.begin();
-  const at::Tensor vectors =
-      trained.model->predict(result.set.texts, [&](std::int64_t done, std::int64_t of) {
-        bar.advance_to(static_cast<std::uint64_t>(texts * done / of));
-      });
-  bar.clear();
+  const at::Tensor vectors = predict_with_bar(*trained.model, result.set.texts, title, "texts");
   result.cosines = cosines_of(example_vectors(result.set, vectors));
   result.figures = embedding_figures(settings, result.set, vectors, scale);
   // The loss of a run that learned no scores says nothing about pairs with scores, and vice versa.

@@ -13,6 +13,7 @@
 #include "data/embedding_examples.h"
 #include "data/text_pairs.h"
 #include "tasks/embedding/embedding_loss.h"
+#include "tasks/task_definition.h"
 #include "text/tokenizer.h"
 
 namespace roformer {
@@ -47,5 +48,9 @@ std::map<std::string, double> embedding_figures(const Settings& settings, const 
 
 // The cosine of each example's two texts, [N].
 std::vector<double> cosines_of(const ExampleVectors& vectors);
+
+// roformer evaluate and roformer predict.
+EvaluationResult evaluate_embedder(OpenedRun run, const EvaluationRequest& request);
+void predict_cosines(OpenedRun run, const PredictionRequest& request);
 
 }  // namespace roformer

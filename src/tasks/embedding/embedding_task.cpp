@@ -1,5 +1,3 @@
-#include "tasks/embedding/embedding_task.h"
-
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 

@@ -47,13 +47,8 @@ Evaluated evaluate(const TrainedTagger& trained, const TaggedSet& set) {
   const Settings& settings = trained.settings;
   const WordEncoder encoder(*trained.tokenizer, settings.data.length);
   const std::vector<WordWindow> windows = windows_of(set.sentences, encoder);
-  ProgressBar bar("tagging " + set.file, static_cast<std::uint64_t>(windows.size()), "sentences");
-  bar.begin();
   const at::Tensor outputs =
-      trained.model->predict(windows, [&](std::int64_t done, std::int64_t of) {
-        bar.advance_to(static_cast<std::uint64_t>(std::ssize(windows) * done / of));
-      });
-  bar.clear();
+      predict_with_bar(*trained.model, windows, "tagging " + set.file, "sentences");
   const std::vector<std::string>& classes = settings.tagging.classes;
   Evaluated result{.figures = tagging_figures(outputs, set.sentences, classes,
                                               entity_rule(tagging_scheme(settings))),

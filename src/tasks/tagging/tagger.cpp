@@ -1,4 +1,4 @@
-#include "tasks/tagging/tagger.h"
+#include "tasks/tagging/tagging_task.h"
 
 #include <utility>
 
