@@ -183,7 +183,8 @@ at::Tensor by_scores(const SelfAttentionInputs& in, PositionSession& session, co
   const Extent extent = Extent::square(parts.query.size(2));
   context.mask = session.mask(in.layer, extent);
   DropoutSpec dropout = in.dropout;
-  dropout.first_row = block.begin * in.heads;  // each token has a row for each head
+  // Each token has a row for each head.
+  dropout.first_row = (in.layout.first_token + block.begin) * in.heads;
   const AttendInputs inputs{.query = parts.query,
                             .key = parts.key,
                             .value = parts.value,

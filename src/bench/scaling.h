@@ -30,8 +30,9 @@ struct ScalingTimes {
   double bytes_sent() const;
 };
 
-// Measures steps of settings' model with training.accumulation micro-batches in each process, after
-// some steps that do not count. Every process makes the same call.
+// Measures steps of settings' model after some steps that do not count. Unlike in a training, each
+// process has training.batch x training.accumulation rows, so that its work does not depend on
+// their number. Every process makes the same call.
 ScalingTimes measure_scaling(const Settings& settings, const ComputePlan& plan,
                              Processes& processes, std::int64_t steps);
 

@@ -139,7 +139,8 @@ void add_bench_scaling(CLI::App& bench) {
        .summary = "training steps of a language model on random tokens in several processes "
                   "on this machine",
        .details = "  roformer bench scaling --config configs/bench/mlm-small.yaml --ranks 1,2\n"
-                  "src/training/distributed/README.md says what the figures mean for other "
+                  "Each process has training.batch x training.accumulation rows; a training shares "
+                  "them.\nsrc/training/distributed/README.md says what the figures mean for other "
                   "machines.\n"});
   add_config_flag(*command, *options)->required();
   command->add_option("--ranks", options->ranks, "numbers of processes, one row each")

@@ -22,7 +22,8 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.accumulation,
                    {.unit = "micro-batches",
                     .range = between(1, 1 << 20),
-                    .help = "gradients of so many micro-batches of each process make one step"}),
+                    .help = "micro-batches whose gradients make one step; several processes "
+                            "share them and, where they do not go round, their rows"}),
       ROFORMER_KEY(training.learning_rate,
                    {.range = above(0),
                     .help = "peak of the schedule, of AdamW (Loshchilov 2019)",

@@ -1,6 +1,7 @@
 #include "data/text_pairs.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -72,6 +73,23 @@ void append(const EncodedText& text, TextBatch& batch) {
   batch.types.resize(batch.ids.size());
   std::fill(batch.types.begin() + begin + text.second, batch.types.end(), 1);
   batch.lengths.push_back(text.length());
+}
+
+TextBatch part_of(const TextBatch& batch, std::int64_t first, std::int64_t last) {
+  const auto begin = batch.lengths.begin();
+  const std::int64_t before = std::accumulate(begin, begin + first, std::int64_t{0});
+  const std::int64_t end = std::accumulate(begin + first, begin + last, before);
+  TextBatch part{.ids = {batch.ids.begin() + before, batch.ids.begin() + end},
+                 .types = {batch.types.begin() + before, batch.types.begin() + end},
+                 .lengths = {begin + first, begin + last},
+                 .first_token = before,
+                 .first_text = first,
+                 .longest_of_all = *std::ranges::max_element(batch.lengths)};
+  for (const std::int64_t place : batch.places) {
+    if (place < before) ++part.first_place;
+    if (place >= before && place < end) part.places.push_back(place - before);
+  }
+  return part;
 }
 
 }  // namespace roformer

@@ -90,23 +90,24 @@ ClassificationHead::ClassificationHead(const ClassificationHeadSettings& setting
       {.out = settings.outputs, .in = model.width, .initialization = model.initialization});
 }
 
-at::Tensor ClassificationHead::drop(const at::Tensor& x, bool training, std::uint64_t key,
+at::Tensor ClassificationHead::drop(const at::Tensor& x, const Mode& mode,
                                     std::uint64_t site) const {
-  if (!training) return x;
-  return dropout(x, {.probability = settings_.dropout, .key = dropout_key({key, site})});
+  if (!mode.training) return x;
+  return dropout(x, {.probability = settings_.dropout,
+                     .key = dropout_key({mode.key, site}),
+                     .first_row = mode.first_row});
 }
 
-at::Tensor ClassificationHead::transform(const at::Tensor& states, bool training,
-                                         std::uint64_t key) const {
+at::Tensor ClassificationHead::transform(const at::Tensor& states, const Mode& mode) const {
   switch (settings_.kind) {
     case ClassifierHead::bert:
       return at::tanh(project(states, dense_.weight) + dense_.bias);
     case ClassifierHead::roberta:
-      return at::tanh(project(drop(states, training, key, 0), dense_.weight) + dense_.bias);
+      return at::tanh(project(drop(states, mode, 0), dense_.weight) + dense_.bias);
     case ClassifierHead::distilbert:
       return bias_activation(project(states, dense_.weight), dense_.bias, ActivationKind::relu);
     case ClassifierHead::roformer:
-      return bias_activation(project(drop(states, training, key, 0), dense_.weight), dense_.bias,
+      return bias_activation(project(drop(states, mode, 0), dense_.weight), dense_.bias,
                              activation_);
     case ClassifierHead::modernbert:
       return residual_norm({.residual = bias_activation(project(states, dense_.weight), dense_.bias,
@@ -121,10 +122,11 @@ at::Tensor ClassificationHead::transform(const at::Tensor& states, bool training
   }
 }
 
-at::Tensor ClassificationHead::forward(const at::Tensor& states, bool training,
-                                       std::uint64_t key) const {
-  const at::Tensor hidden = transform(states.to(output_.weight.scalar_type()), training, key);
-  return project(drop(hidden, training, key, 1), output_.weight) + output_.bias;
+at::Tensor ClassificationHead::forward(const at::Tensor& states, bool training, std::uint64_t key,
+                                       std::int64_t first_row) const {
+  const Mode mode{.training = training, .key = key, .first_row = first_row};
+  const at::Tensor hidden = transform(states.to(output_.weight.scalar_type()), mode);
+  return project(drop(hidden, mode, 1), output_.weight) + output_.bias;
 }
 
 }  // namespace roformer

@@ -56,8 +56,10 @@ class ClassificationHead {
                      ParameterStore& parameters);
 
   // states [B, M] of any floating type; `key`: the random key of the dropout, applied only when
-  // training. -> [B, C] in the parameters' type.
-  at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key) const;
+  // training; `first_row`: the number of row 0 among all rows of the key. -> [B, C] in the
+  // parameters' type.
+  at::Tensor forward(const at::Tensor& states, bool training, std::uint64_t key,
+                     std::int64_t first_row = 0) const;
 
   std::int64_t outputs() const { return settings_.outputs; }
 
@@ -69,8 +71,13 @@ class ClassificationHead {
   Norm norm_;      // [M], of ModernBERT's
   Linear output_;  // [C, M]
 
-  at::Tensor transform(const at::Tensor& states, bool training, std::uint64_t key) const;  // [B, M]
-  at::Tensor drop(const at::Tensor& x, bool training, std::uint64_t key, std::uint64_t site) const;
+  struct Mode {
+    bool training = false;
+    std::uint64_t key = 0;
+    std::int64_t first_row = 0;
+  };
+  at::Tensor transform(const at::Tensor& states, const Mode& mode) const;  // [B, M]
+  at::Tensor drop(const at::Tensor& x, const Mode& mode, std::uint64_t site) const;
 };
 
 }  // namespace roformer

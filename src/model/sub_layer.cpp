@@ -44,7 +44,8 @@ Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t
 DropoutSpec SubLayer::dropout_at(const StackPass& pass, Site site, double probability) const {
   return {.probability = pass.training ? probability : 0,
           .key = dropout_key({pass.dropout_key, static_cast<std::uint64_t>(role_.layer) + 1,
-                              static_cast<std::uint64_t>(site)})};
+                              static_cast<std::uint64_t>(site)}),
+          .first_row = pass.first_row};
 }
 
 std::string SubLayer::title() const {
@@ -199,16 +200,19 @@ void CrossAttention::remember(const at::Tensor& states, CrossMemory& memory) con
 
 at::Tensor CrossAttention::forward(const at::Tensor& input, const StackPass& pass) const {
   ROFORMER_ASSERT(pass.memory != nullptr);
-  const CrossAttentionInputs inputs{
-      .query = apply(query_, input),
-      .heads = heads_,
-      .layer = layer(),
-      .scheme = scheme_,
-      .positions = pass.positions,
-      .training = pass.training,
-      .type = pass.type,
-      .dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_),
-      .exact_gradient = pass.session.exact_gradient()};
+  DropoutSpec dropout = dropout_at(pass, kCrossProbabilities, attention_dropout_);
+  // How sequences are padded depends on their neighbours, so a part of a batch cannot draw what the
+  // whole draws; it draws other numbers than the parts before it.
+  dropout.first_row <<= 20;
+  const CrossAttentionInputs inputs{.query = apply(query_, input),
+                                    .heads = heads_,
+                                    .layer = layer(),
+                                    .scheme = scheme_,
+                                    .positions = pass.positions,
+                                    .training = pass.training,
+                                    .type = pass.type,
+                                    .dropout = dropout,
+                                    .exact_gradient = pass.session.exact_gradient()};
   if (pass.cross_request != nullptr && pass.cross_request->layer == layer()) {
     pass.cross_request->probabilities = pass.memory->mean_probabilities(inputs);
   }

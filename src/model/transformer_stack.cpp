@@ -36,6 +36,8 @@ at::Tensor drawn_positions_of(const PositionScheme& scheme, const StackInputs& i
       {.lengths = lengths,
        .training = in.training,
        .key = random_key({key, random_word("places")}),
+       .first = in.layout.first_sequence,
+       .longest = in.layout.longest_of_all,
        .earlier = in.cache != nullptr ? in.cache->drawn_positions : at::Tensor(),
        .expected = in.cache != nullptr ? in.cache->expected_length : 0});
   if (in.cache == nullptr) return drawn;
@@ -78,6 +80,7 @@ class KeptPass {
             .type = pass.type,
             .training = pass.training,
             .dropout_key = pass.dropout_key,
+            .first_row = pass.first_row,
             .memory = memory_ ? &*memory_ : nullptr};
   }
 
@@ -198,7 +201,7 @@ TransformerStack::LayerRange TransformerStack::layer_range_from(std::size_t begi
 TransformerStack::ResidualStream TransformerStack::run_layers(const LayerRange& range,
                                                               ResidualStream stream,
                                                               const StackPass& pass,
-                                                              const at::Tensor& rows) const {
+                                                              const WantedRows& rows) const {
   for (std::size_t i = range.begin; i < range.end; ++i) stream = run_layer(i, stream, pass, rows);
   return stream;
 }
@@ -217,17 +220,19 @@ Norm TransformerStack::norm_after(std::size_t index) const {
 
 TransformerStack::ResidualStream TransformerStack::run_layer(std::size_t index,
                                                              const ResidualStream& stream,
-                                                             const StackPass& pass,
-                                                             const at::Tensor& rows) const {
+                                                             StackPass pass,
+                                                             const WantedRows& rows) const {
+  if (index > last_mixing_ && rows.index.defined()) pass.first_row = rows.first;
   const bool pre = settings_.model.norm == NormPlacement::pre;
   const double epsilon = settings_.model.norm_epsilon;
   const SubLayer& layer = *sub_layers_[index];
   at::Tensor result = layer.forward(stream.input, pass);
   FiniteCheck::look(result, [&] { return layer.title(); });
   at::Tensor residual = pre ? stream.sum : stream.input;
-  if (index == last_mixing_ && rows.defined()) {
-    result = at::index_select(result, 0, rows);
-    residual = at::index_select(residual, 0, rows);
+  if (index == last_mixing_ && rows.index.defined()) {
+    result = at::index_select(result, 0, rows.index);
+    residual = at::index_select(residual, 0, rows.index);
+    pass.first_row = rows.first;
   }
   const Norm norm = norm_after(index);
   const NormedSum state = residual_norm({.input = project(result, layer.output().weight),
@@ -278,6 +283,7 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                        .type = stored,
                        .training = in.training,
                        .dropout_key = dropout_key,
+                       .first_row = in.layout.first_token,
                        .cache = in.cache,
                        .memory = in.memory,
                        .cross_request = in.cross_request,
@@ -289,26 +295,28 @@ at::Tensor TransformerStack::forward(const StackInputs& in) const {
                            .positions = embedded_positions(*scheme_, positions, drawn),
                            .type = in.precision == Precision::bf16 ? at::kBFloat16 : stored,
                            .dropout = {.probability = in.training ? model.dropout : 0,
-                                       .key = roformer::dropout_key({dropout_key, 0})}});
+                                       .key = roformer::dropout_key({dropout_key, 0}),
+                                       .first_row = in.layout.first_token}});
   FiniteCheck::look(sum, [] { return "embedding"; });
   ResidualStream stream{.sum = pre ? sum : at::Tensor(), .input = sum};
   if (pre && !sub_layers_.empty() && sub_layers_[0]->norm().gain.defined()) {
     stream.input = normed(sum, sub_layers_[0]->norm(), model.norm_epsilon);
   }
   const bool records = in.training && in.cross_request == nullptr && c10::GradMode::is_enabled();
+  const WantedRows wanted{.index = in.rows, .first = in.first_wanted};
   std::shared_ptr<const KeptPass> kept;
   for (std::size_t begin = 0; begin < sub_layers_.size();) {
     const LayerRange range = layer_range_from(begin);
     begin = range.end;
     if (!range.recomputed || !records) {
-      stream = run_layers(range, stream, pass, in.rows);
+      stream = run_layers(range, stream, pass, wanted);
       continue;
     }
     if (kept == nullptr) kept = std::make_shared<const KeptPass>(pass, session);
     stream = ResidualStream::of(
         recomputed(stream.tensors(), [this, range, kept, again = kept->like(pass),
-                                      rows = in.rows](const std::vector<at::Tensor>& inputs) {
-          return run_layers(range, ResidualStream::of(inputs), again, rows).tensors();
+                                      wanted](const std::vector<at::Tensor>& inputs) {
+          return run_layers(range, ResidualStream::of(inputs), again, wanted).tensors();
         }));
   }
   if (sub_layers_.empty() && in.rows.defined()) return at::index_select(stream.input, 0, in.rows);

@@ -47,6 +47,7 @@ struct StackInputs {
   // [R] int64: the rows of the result that are wanted. After the last sub-layer that mixes tokens
   // no other rows are computed.
   at::Tensor rows;
+  std::int64_t first_wanted = 0;  // of a part of a batch: the wanted rows of the parts before it
   bool training = false;
   std::uint64_t dropout_key = 0;
   std::uint64_t feature_key = 0;          // of FAVOR+'s random matrices (favor_key)
@@ -96,10 +97,15 @@ class TransformerStack {
     bool recomputed = false;
   };
   LayerRange layer_range_from(std::size_t begin) const;
+  // The rows of the result, and the number of the first in the whole batch.
+  struct WantedRows {
+    at::Tensor index;  // [R] int64; undefined: all
+    std::int64_t first = 0;
+  };
   ResidualStream run_layers(const LayerRange& range, ResidualStream stream, const StackPass& pass,
-                            const at::Tensor& rows) const;
-  ResidualStream run_layer(std::size_t index, const ResidualStream& stream, const StackPass& pass,
-                           const at::Tensor& rows) const;
+                            const WantedRows& rows) const;
+  ResidualStream run_layer(std::size_t index, const ResidualStream& stream, StackPass pass,
+                           const WantedRows& rows) const;
   // The norm that the stack fuses with the residual of sub-layer `index`; empty: none.
   Norm norm_after(std::size_t index) const;
   // Whether sub-layer `index` is an attention with a feed-forward parallel to it.

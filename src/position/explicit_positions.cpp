@@ -173,7 +173,9 @@ class ExplicitPositions : public PositionScheme {
   at::Tensor randomized(const DrawInputs& in) const {
     const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
-    if (in.training) return sample(count, in.key).unsqueeze(0);
+    if (in.training) {
+      return sample(std::max(count, in.longest), in.key).narrow(0, 0, count).unsqueeze(0);
+    }
     const std::int64_t whole =
         std::max(training_length_, std::min(in.expected, settings_.positions));
     if (before + count <= whole) return sample(whole, 0).narrow(0, before, count).unsqueeze(0);
@@ -203,8 +205,9 @@ class ExplicitPositions : public PositionScheme {
     if (!in.training) return counted;
     std::vector<double> offsets;
     for (std::size_t s = 0; s < in.lengths.size(); ++s) {
-      offsets.push_back(static_cast<double>(
-          Random(random_key({in.key, s})).below(static_cast<std::uint64_t>(settings_.positions))));
+      offsets.push_back(
+          static_cast<double>(Random(random_key({in.key, static_cast<std::uint64_t>(in.first) + s}))
+                                  .below(static_cast<std::uint64_t>(settings_.positions))));
     }
     return counted + at::tensor(offsets, at::kDouble).unsqueeze(1);
   }
@@ -222,7 +225,7 @@ class ExplicitPositions : public PositionScheme {
       return bound * (2 * random.uniform() - 1);
     };
     for (std::size_t s = 0; s < in.lengths.size(); ++s) {
-      Random random(random_key({in.key, s}));
+      Random random(random_key({in.key, static_cast<std::uint64_t>(in.first) + s}));
       const double middle = middle_of(causal_ ? training_length_ : in.lengths[s]);
       const double shift = around_zero(random, settings_.global_shift);
       const double scale = std::exp(around_zero(random, std::log(settings_.largest_scale)));

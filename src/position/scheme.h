@@ -99,7 +99,10 @@ struct AttentionWeights {
 struct DrawInputs {
   std::span<const std::int64_t> lengths;  // number of tokens of each sequence
   bool training = false;
-  std::uint64_t key = 0;      // random numbers are functions of this key, which the batch gives
+  std::uint64_t key = 0;  // random numbers are functions of this key, which the batch gives
+  // Of a part of a batch: the sequences before it, and the longest of all sequences (0: this is
+  // the whole batch).
+  std::int64_t first = 0, longest = 0;
   at::Tensor earlier;         // decoding: the positions of the tokens before, [1, L']
   std::int64_t expected = 0;  // decoding: the longest the text may become, in tokens; 0: unknown
 };

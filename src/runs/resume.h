@@ -51,8 +51,14 @@ Continuation look_at_run(const Settings& settings, ExistingRun existing);
 void require_same(const Continuation& continuation, const nlohmann::json& data,
                   const Settings& settings, const ComputePlan& plan);
 
-// The number of micro-batches in a step over all processes: as many as when the run began. Throws
-// Error (usage) if the present processes cannot share them evenly.
+// In run.json of runs whose step has training.batch x training.accumulation rows, shared by all
+// processes. In a run without it, the step has so many rows of each process that began the run.
+inline constexpr const char* kBatchOf = "batch_of";
+inline constexpr const char* kBatchOfStep = "step";
+
+// The number of micro-batches in a step over all processes: training.accumulation, or what an older
+// run was begun with. Throws Error (usage) if the present processes cannot share the rows of a step
+// evenly.
 std::int64_t micro_batches_of_step(const Continuation& continuation, const Settings& settings,
                                    const Processes& processes);
 

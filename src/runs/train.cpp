@@ -121,6 +121,7 @@ nlohmann::json record_of(const nlohmann::json& data, const ComputePlan& plan,
   record["precision_reason"] = plan.reason;
   record["device"] = device_name(plan.device);
   record["processes"] = processes.count();
+  record[kBatchOf] = kBatchOfStep;
   return record;
 }
 
@@ -145,10 +146,11 @@ void record_attention(const RunDirectory& run) {
 // Returns a description of the needed memory. Throws Error (failure) if it exceeds the free memory:
 // the system would kill the training, or other programs, without a message. The model is already
 // allocated; activations and moments are not.
+// `parts`: processes that divide a micro-batch.
 std::string check_memory(const Settings& settings, TrainingTask& task, const ComputePlan& plan,
-                         const Processes& processes) {
+                         const Processes& processes, std::int64_t parts) {
   const std::int64_t parameters = task.parameters().count();
-  const double tokens = task.tokens_per_batch();
+  const double tokens = task.tokens_per_batch() / static_cast<double>(parts);
   const MemoryEstimate estimate =
       estimate_memory(settings, parameters, tokens, plan, processes.count(),
                       numbers_of_muon(settings.training, task.parameters()));
@@ -185,14 +187,16 @@ void refuse_lack_of_memory(const std::exception& error, const Settings& settings
 struct TrainingInputs {
   Continuation continuation;
   OpenedTask opened;
+  std::int64_t micro_batches = 0;     // in one step, over all processes
   nlohmann::json data;                // for run.json
   std::optional<ModelSource> source;  // opened for model.from if the run has no checkpoints
 };
 
-TrainingInputs open_inputs(const Settings& settings, ExistingRun existing,
-                           const ComputePlan& plan) {
+TrainingInputs open_inputs(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
+                           const Processes& processes) {
   const fs::path folder = settings.runs / settings.run;
   const Continuation continuation = look_at_run(settings, existing);
+  const std::int64_t micro_batches = micro_batches_of_step(continuation, settings, processes);
   std::optional<ModelSource> source;
   if (!settings.model.from.empty() && !continuation.has_checkpoints) {
     source = open_model_source(settings.model.from);
@@ -209,25 +213,18 @@ TrainingInputs open_inputs(const Settings& settings, ExistingRun existing,
     if (settings.model.from_weights) warn_of_short_start(settings, data["from_length"]);
   }
   require_same(continuation, data, settings, plan);
-  return {continuation, std::move(opened), std::move(data), std::move(source)};
+  return {continuation, std::move(opened), micro_batches, std::move(data), std::move(source)};
 }
 
-// The facts that all processes agreed on.
-struct Agreement {
-  std::int64_t micro_batches = 0;  // in one step, over all processes
-  std::string way;                 // how gradients travel between GPUs, in words; empty on CPUs
-};
-
-Agreement agree(const Settings& settings, const TrainingInputs& run, const ComputePlan& plan,
-                Processes& processes) {
+// Returns how gradients travel between GPUs, in words; "" on CPUs.
+std::string agree(const Settings& settings, const TrainingInputs& run, const ComputePlan& plan,
+                  Processes& processes) {
   check_processes(settings, plan, processes);
   if (!plan.device.is_cpu() && settings.training.reduce == GradientReduction::deterministic) {
     make_gpu_deterministic();
   }
   compare_processes(settings, run.data, plan, processes);
-  std::string way;
-  if (plan.device.is_cuda()) way = processes.use_gpu(gpu::card_identity(plan.device));
-  return {micro_batches_of_step(run.continuation, settings, processes), std::move(way)};
+  return plan.device.is_cuda() ? processes.use_gpu(gpu::card_identity(plan.device)) : "";
 }
 
 RunDirectory claim_folder(const Settings& settings, ExistingRun existing, Processes& processes) {
@@ -252,9 +249,9 @@ void say_beginning(const RunDirectory& run, const Settings& settings, TrainingTa
 
 TrainingSummary train_in(const Settings& settings, ExistingRun existing, const ComputePlan& plan,
                          Processes& processes) {
-  TrainingInputs inputs = open_inputs(settings, existing, plan);
+  TrainingInputs inputs = open_inputs(settings, existing, plan, processes);
   TrainingTask& task = *inputs.opened.task;
-  const Agreement agreement = agree(settings, inputs, plan, processes);
+  const std::string way = agree(settings, inputs, plan, processes);
   std::vector<std::string> start;
   if (inputs.source) start = take_from(*inputs.source, settings, inputs.opened);
   inputs.source.reset();  // frees its large weights
@@ -271,9 +268,11 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
                    record_of(inputs.data, plan, processes));
     }
     say_beginning(run, settings, task, plan, processes);
-    if (!agreement.way.empty()) log::info("gradients of the GPUs go {}", agreement.way);
+    if (!way.empty()) log::info("gradients of the GPUs go {}", way);
     for (const std::string& line : start) log::info("{}", line);
-    needed = check_memory(settings, task, plan, processes);
+    needed = check_memory(
+        settings, task, plan, processes,
+        share_of_step(inputs.micro_batches, processes.rank(), processes.count()).parts);
     TrainingSummary summary = train(task, {.settings = settings.training,
                                            .stages = settings.stages,
                                            .seed = settings.seed,
@@ -282,7 +281,7 @@ TrainingSummary train_in(const Settings& settings, ExistingRun existing, const C
                                            .prefetch = {.threads = settings.data.loader_threads,
                                                         .depth = settings.data.prefetch},
                                            .processes = &processes,
-                                           .micro_batches = agreement.micro_batches});
+                                           .micro_batches = inputs.micro_batches});
     if (processes.first()) record_attention(run);
     return summary;
   } catch (const Diverged& error) {  // divergence is a result too, so the run is kept

@@ -15,9 +15,9 @@ namespace roformer {
 // Error before it writes anything if something is wrong. If a new run fails before its first step
 // has succeeded, only its log remains.
 //
-// Each of several processes makes the same call; only the first writes the run. A step then has
-// training.accumulation micro-batches of each process. A resumed run keeps its number of
-// micro-batches per step, even if the number of processes has changed.
+// Each of several processes makes the same call; only the first writes the run. They share the
+// training.accumulation micro-batches of a step. A resumed run keeps its steps, even if the number
+// of processes has changed.
 TrainingSummary train_run(const Settings& settings, ExistingRun existing, Processes& processes);
 TrainingSummary train_run(const Settings& settings, ExistingRun existing);  // one process
 

@@ -30,13 +30,36 @@ void ExampleTraining::batch_by_length(std::vector<std::int32_t> lengths) {
 }
 
 std::unique_ptr<TrainingBatch> ExampleTraining::make_batch(std::int64_t number) const {
+  return make_part_of(0, number, {});
+}
+
+std::unique_ptr<TrainingBatch> ExampleTraining::make_part_of(std::int64_t, std::int64_t number,
+                                                             const BatchPart& part) const {
   BucketBatch chosen = (*batches_)[number];
   auto batch = std::make_unique<ExampleBatch>();
   batch->target_count = std::ssize(chosen.sequences);
   batch->tokens = chosen.tokens;
   batch->examples = std::move(chosen.sequences);
   fill(*batch);
+  if (!part.whole()) take_part(part, *batch);
   return batch;
+}
+
+void ExampleTraining::take_part(const BatchPart& part, ExampleBatch& batch) const {
+  std::vector<std::int64_t> lengths;
+  for (const std::int64_t example : batch.examples) {
+    lengths.push_back(lengths_[static_cast<std::size_t>(example)]);
+  }
+  const auto [first, last] = sequences_of(part, lengths);
+  const std::int64_t texts = std::ssize(batch.texts.lengths) / std::ssize(batch.examples);
+  batch.texts = part_of(batch.texts, first * texts, last * texts);
+  batch.examples = {batch.examples.begin() + first, batch.examples.begin() + last};
+  batch.target_count = std::ssize(batch.examples);
+  batch.tokens = std::ssize(batch.texts.ids);
+  if (batch.labels.empty()) return;
+  const auto label = batch.labels.begin() + batch.texts.first_place;
+  batch.target_count = std::ssize(batch.texts.places);
+  batch.labels = {label, label + batch.target_count};
 }
 
 void ExampleTraining::sort_by_length(ExampleBatch& batch) const {

@@ -21,12 +21,16 @@ struct ExampleBatch : TrainingBatch {
   TextBatch texts;
   std::vector<std::int64_t> examples;  // their numbers
   std::vector<std::int64_t> labels;    // of taggers: of the words
-  std::vector<std::int64_t> order;     // of embedders: the place of each example's text in `texts`
+  // Of embedders: the place of each example's text in the whole micro-batch, and where its parts
+  // begin among these places.
+  std::vector<std::int64_t> order, parts;
 };
 
 class ExampleTraining : public TrainingTask {
  public:
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const final;
+  std::unique_ptr<TrainingBatch> make_part_of(std::int64_t stage, std::int64_t number,
+                                              const BatchPart& part) const final;
   double batches_per_epoch() const final;
   double tokens_per_batch() const final;
   void save_assets(const InnerPath& folder) const final;
@@ -44,6 +48,8 @@ class ExampleTraining : public TrainingTask {
   void batch_by_length(std::vector<std::int32_t> lengths);
   // Adds the texts and labels of batch.examples, and counts the targets if they are not examples.
   virtual void fill(ExampleBatch& batch) const = 0;
+  // Reduces a filled batch to the examples of the part.
+  virtual void take_part(const BatchPart& part, ExampleBatch& batch) const;
   // Places examples of the same length side by side, so that one call of the attention handles
   // them.
   void sort_by_length(ExampleBatch& batch) const;

@@ -32,6 +32,11 @@ at::Tensor mean_states(const at::Tensor& states, const std::vector<std::int64_t>
   return at::mm(on_device(shares, states.device()), states.to(at::kFloat));
 }
 
+// The number of the first output of a part of a batch among those of the whole.
+std::int64_t first_row_of(const TextBatch& batch) {
+  return batch.places.empty() ? batch.first_text : batch.first_place;
+}
+
 }  // namespace
 
 TextModel::TextModel(const Settings& settings, std::int64_t vocabulary, const TextModelShape& shape,
@@ -65,12 +70,17 @@ at::Tensor TextModel::states(const TextBatch& batch, const ForwardMode& mode) co
   }
   const std::uint64_t features =
       mode.training ? favor_key(encoder_.settings().attention, parameters_.seed(), mode.step) : 0;
+  TokenLayout layout = TokenLayout::of_lengths(batch.lengths);
+  layout.first_token = batch.first_token;
+  layout.first_sequence = batch.first_text;
+  layout.longest_of_all = batch.longest_of_all;
   const bool typed = encoder_.settings().model.token_types > 1;
   const at::Tensor states =
       encoder_.forward({.ids = copy_to(batch.ids, plan_.device),
                         .token_types = typed ? copy_to(batch.types, plan_.device) : at::Tensor(),
-                        .layout = TokenLayout::of_lengths(batch.lengths),
+                        .layout = layout,
                         .rows = rows.empty() ? at::Tensor() : copy_to(rows, plan_.device),
+                        .first_wanted = first_row_of(batch),
                         .training = mode.training,
                         .dropout_key = mode.key,
                         .feature_key = features,
@@ -81,7 +91,8 @@ at::Tensor TextModel::states(const TextBatch& batch, const ForwardMode& mode) co
 at::Tensor TextModel::forward(const TextBatch& batch, const ForwardMode& mode) const {
   const at::Tensor read = states(batch, mode);
   if (!head_) return read.to(at::kFloat);
-  return head_->forward(read, mode.training, dropout_key({mode.key, shape_.dropout_key}));
+  return head_->forward(read, mode.training, dropout_key({mode.key, shape_.dropout_key}),
+                        first_row_of(batch));
 }
 
 at::Tensor TextModel::predict(std::span<const EncodedText> texts, const WorkProgress& progress,

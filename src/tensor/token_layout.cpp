@@ -1,6 +1,7 @@
 #include "tensor/token_layout.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "tensor/aten.h"
@@ -98,6 +99,17 @@ std::vector<std::int64_t> sequence_lengths(std::span<const TokenBlock> blocks) {
     lengths.insert(lengths.end(), static_cast<std::size_t>(block.sequences), block.length);
   }
   return lengths;
+}
+
+TokenLayout TokenLayout::part(std::int64_t first, std::int64_t last) const {
+  const std::vector<std::int64_t> all = sequence_lengths(blocks);
+  const std::span<const std::int64_t> lengths(all);
+  TokenLayout result = of_lengths(
+      lengths.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+  result.first_token = std::accumulate(lengths.begin(), lengths.begin() + first, first_token);
+  result.first_sequence = first_sequence + first;
+  result.longest_of_all = std::max(longest, longest_of_all);
+  return result;
 }
 
 }  // namespace roformer

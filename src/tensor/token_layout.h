@@ -20,6 +20,15 @@ struct TokenLayout {
   std::vector<TokenBlock> blocks;
   std::int64_t tokens = 0;
   std::int64_t longest = 0;
+  // Where this is a part of a larger batch: the tokens and sequences before it, and the longest
+  // sequence of all parts (0: this is the whole). A pass draws its random numbers by them, so that
+  // the parts of a batch draw those of the whole.
+  std::int64_t first_token = 0;
+  std::int64_t first_sequence = 0;
+  std::int64_t longest_of_all = 0;
+
+  // The sequences first ... last - 1 of this layout as a part of it.
+  TokenLayout part(std::int64_t first, std::int64_t last) const;
 
   static TokenLayout uniform(std::int64_t sequences, std::int64_t length) {
     return {.blocks = {{.begin = 0, .sequences = sequences, .length = length}},

@@ -36,7 +36,7 @@ at::Tensor plain_pass(TrainingObjective& objective, const TrainingBatch& batch,
                       const ForwardMode& mode, const std::function<void()>& forward_done) {
   const at::Tensor loss = objective.loss_sum(batch, mode);
   forward_done();
-  loss.backward();
+  if (loss.requires_grad()) loss.backward();  // not that of a part without sequences
   return loss.detach();
 }
 

@@ -107,24 +107,16 @@ StagePlan::StagePlan(const TrainingSettings& settings, std::span<const StageSett
     stages_.push_back({.learning_rate = settings.learning_rate, .numbers = numbers});
     return;
   }
-  // The training may have been begun by another number of processes.
+  // Before steps were shared, each process had training.accumulation micro-batches.
   const std::int64_t begun_by = numbers.per_step() / settings.accumulation;
   std::int64_t first_batch = 0;
   for (const StageSettings& stage : stages) {
-    BatchNumbers own = numbers;
     const std::int64_t batches = stage.accumulation.value_or(settings.accumulation) * begun_by;
-    if (batches % numbers.processes != 0) {
-      throw_usage("stages",
-                  fmt::format("a step of stage {} has {} micro-batches, which {} processes cannot "
-                              "share evenly",
-                              stages_.size() + 1, batches, numbers.processes));
-    }
-    own.accumulation = batches / numbers.processes;
     stages_.push_back({.first_step = end_step_,
                        .first_batch = first_batch,
                        .warmup = stage.warmup,
                        .learning_rate = stage.learning_rate.value_or(settings.learning_rate),
-                       .numbers = own});
+                       .numbers = share_of_step(batches, numbers.rank, numbers.processes)});
     end_step_ += stage.steps;
     first_batch += stage.steps * batches;
   }
@@ -151,10 +143,29 @@ double StagePlan::peak_rate(std::int64_t step) const {
   return stage.learning_rate * static_cast<double>(done) / static_cast<double>(stage.warmup);
 }
 
+std::size_t StagePlan::stage_of_batch(std::int64_t number) const {
+  return static_cast<std::size_t>(
+      std::ranges::upper_bound(stages_, number, {}, &Stage::first_batch) - stages_.begin() - 1);
+}
+
 StagePlan::StageBatch StagePlan::of_batch(std::int64_t number) const {
-  const auto stage =
-      std::ranges::upper_bound(stages_, number, {}, &Stage::first_batch) - stages_.begin() - 1;
-  return {.stage = stage, .number = number - stages_[static_cast<std::size_t>(stage)].first_batch};
+  const std::size_t stage = stage_of_batch(number);
+  return {.stage = static_cast<std::int64_t>(stage), .number = number - stages_[stage].first_batch};
+}
+
+StagePlan::StagePass StagePlan::of_pass(std::int64_t first, std::int64_t i) const {
+  std::size_t stage = stage_of_batch(first);
+  for (; stage + 1 < stages_.size(); ++stage) {
+    const std::int64_t end = stages_[stage + 1].first_batch;
+    const std::int64_t left = (end - first) / stages_[stage].numbers.groups();
+    if (i < left) break;
+    i -= left;
+    first = end;
+  }
+  const BatchNumbers& numbers = stages_[stage].numbers;
+  return {.batch = {.stage = static_cast<std::int64_t>(stage),
+                    .number = numbers.number(first, i) - stages_[stage].first_batch},
+          .part = numbers.part()};
 }
 
 double StagePlan::epochs(std::int64_t number, const TrainingTask& task) const {

@@ -59,8 +59,7 @@ Schedule make_schedule(const TrainingSettings& settings, const BatchMeasure& bat
 // is one stage without end.
 class StagePlan {
  public:
-  // `numbers` describe a step of training.accumulation micro-batches. Throws Error (usage) for a
-  // stage whose micro-batches the processes cannot share evenly.
+  // `numbers` describe a step of training.accumulation micro-batches.
   StagePlan(const TrainingSettings& settings, std::span<const StageSettings> stages,
             const BatchNumbers& numbers);
 
@@ -69,7 +68,7 @@ class StagePlan {
   std::int64_t stage_of_step(std::int64_t step) const;  // after the end, the last stage
   // True if a stage ends after this many steps.
   bool ends_stage(std::int64_t steps) const;
-  // How the processes share the micro-batches of a step.
+  // How the processes share a step.
   const BatchNumbers& numbers(std::int64_t step) const;
   // The largest learning rate at a step: the stage's, rising in its warm-up.
   double peak_rate(std::int64_t step) const;
@@ -80,6 +79,13 @@ class StagePlan {
   };
   // `number` counts micro-batches through all stages.
   StageBatch of_batch(std::int64_t number) const;
+  // What this process computes in its i-th pass, counted from the step that begins with the
+  // micro-batch `first`.
+  struct StagePass {
+    StageBatch batch;
+    BatchPart part;
+  };
+  StagePass of_pass(std::int64_t first, std::int64_t i) const;
   // How many times the data have been read before that micro-batch.
   double epochs(std::int64_t number, const TrainingTask& task) const;
 
@@ -94,6 +100,8 @@ class StagePlan {
   std::vector<Stage> stages_;  // at least one
   std::int64_t end_step_ = 0;
   bool staged_ = false;
+
+  std::size_t stage_of_batch(std::int64_t number) const;
 };
 
 }  // namespace roformer

@@ -13,30 +13,14 @@
 
 #include "base/inner_path.h"
 #include "tensor/parameters.h"
+#include "training/batch_part.h"
 #include "training/distributed/processes.h"
 #include "training/training_state.h"
 
 namespace roformer {
 
-// The micro-batches that a process takes. All processes together take the batches 0, 1, 2, …
-// without a gap: of n processes, the one of rank r takes r, r + n, r + 2n, …
-struct BatchNumbers {
-  std::int64_t accumulation = 1;  // micro-batches of this process in a step
-  std::int64_t rank = 0;
-  std::int64_t processes = 1;
-
-  // Micro-batches of a step, over all processes.
-  std::int64_t per_step() const { return accumulation * processes; }
-  // The index of this process's i-th micro-batch of a step among those of all processes.
-  std::int64_t index_in_step(std::int64_t i) const { return i * processes + rank; }
-  // The number of this process's i-th micro-batch, counted from the step that begins with `first`.
-  std::int64_t number(std::int64_t first, std::int64_t i) const {
-    return first + i * processes + rank;
-  }
-};
-
-// One micro-batch. make_batch() leaves it in host memory; copied_to() copies it to the device. Each
-// task derives a class from it.
+// One micro-batch or a part of one. make_batch() leaves it in host memory; copied_to() copies it to
+// the device. Each task derives a class from it. A part without tokens is not computed.
 struct TrainingBatch {
   virtual ~TrainingBatch() = default;
   std::int64_t target_count = 0;  // targets that the loss is summed over
@@ -57,6 +41,8 @@ struct ForwardMode {
   bool training = false;
   std::uint64_t key = 0;  // made from seed, step and micro-batch
   std::int64_t step = 0;  // for choices that last several steps
+  // Those that divide the micro-batch, for a loss that needs_other_parts().
+  Processes* processes = nullptr;
 };
 
 // The quantity to minimise: batches by number, and the loss of a batch.
@@ -72,6 +58,9 @@ class TrainingObjective {
   virtual at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) = 0;
   // Whether loss_sum does the same work for all batches of equal sizes, in every step.
   virtual bool repeats_its_work() const { return false; }
+  // Whether loss_sum of a part reads the outputs of the micro-batch's other parts, and so waits for
+  // the other processes.
+  virtual bool needs_other_parts() const { return false; }
 };
 
 class TrainingTask : public TrainingObjective {
@@ -83,6 +72,10 @@ class TrainingTask : public TrainingObjective {
                                                        std::int64_t number) const {
     return make_batch(number);
   }
+  // A part of that micro-batch. The losses, random numbers and gradients of all its parts add up to
+  // those of the whole. Throws Error (usage) for a task whose micro-batches cannot be divided.
+  virtual std::unique_ptr<TrainingBatch> make_part_of(std::int64_t stage, std::int64_t number,
+                                                      const BatchPart& part) const;
   virtual double batches_per_epoch_of([[maybe_unused]] std::int64_t stage) const {
     return batches_per_epoch();
   }

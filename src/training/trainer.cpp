@@ -60,14 +60,9 @@ Processes& alone() {
 }
 
 BatchNumbers batch_numbers(const TrainerSetup& setup, const Processes& processes) {
-  BatchNumbers numbers{.accumulation = setup.settings.accumulation,
-                       .rank = processes.rank(),
-                       .processes = processes.count()};
-  if (setup.micro_batches > 0) {
-    ROFORMER_ASSERT(setup.micro_batches % numbers.processes == 0);
-    numbers.accumulation = setup.micro_batches / numbers.processes;
-  }
-  return numbers;
+  const std::int64_t of_step =
+      setup.micro_batches > 0 ? setup.micro_batches : setup.settings.accumulation;
+  return share_of_step(of_step, processes.rank(), processes.count());
 }
 
 // If checkpoints are chosen by the average's figures, so is the best one.
@@ -104,8 +99,8 @@ class Trainer {
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         account_(state_, divergence_, [this] { confirm(); }),
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
-          const StagePlan::StageBatch batch_of_stage = plan_.of_batch(numbers_.number(first, i));
-          return task_.make_batch_of(batch_of_stage.stage, batch_of_stage.number);
+          const auto [batch, part] = plan_.of_pass(first, i);
+          return task_.make_part_of(batch.stage, batch.number, part);
         }) {}
 
   TrainingSummary run() {
@@ -330,9 +325,11 @@ class Trainer {
   }
 
   // Called between two micro-batches, since a step may take very long. Returns false after a bad
-  // step, whose weights would not be saved.
+  // step, whose weights would not be saved, and where another process waits for this one's part.
   bool stops_in_step() const {
-    return stop_signal_ == 0 && state_.skipped_in_row == 0 &&
+    const bool awaited =
+        plan_.numbers(state_.consumed.steps).parts > 1 && task_.needs_other_parts();
+    return !awaited && stop_signal_ == 0 && state_.skipped_in_row == 0 &&
            processes_.stops(StopSignals::received() != 0);
   }
 
@@ -357,6 +354,7 @@ class Trainer {
                                             .learning_rate = rate,
                                             .clip = settings_.clip,
                                             .graphs = graphs_.get(),
+                                            .processes = &processes_,
                                             .stop = [this] { return stops_in_step(); }},
                                            reduction_.get());
     if (result.given_up) {

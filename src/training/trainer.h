@@ -27,8 +27,7 @@ struct TrainerSetup {
   // The processes of this training; null: this one alone. The first reads and writes the run and
   // tells the others.
   Processes* processes = nullptr;
-  // The number of micro-batches in a step, over all processes; 0: training.accumulation for each
-  // process.
+  // The number of micro-batches in a step, over all processes; 0: training.accumulation.
   std::int64_t micro_batches = 0;
 };
 

@@ -8,6 +8,22 @@
 #include "base/random.h"
 
 namespace roformer {
+namespace {
+
+// A micro-batch with fewer sequences than parts leaves some processes without work.
+at::Tensor pass_of(TrainingObjective& objective, const TrainingBatch& batch,
+                   const ForwardMode& mode, const StepSettings& settings,
+                   const std::function<void()>& forward_done) {
+  const bool empty = settings.numbers.parts > 1 && batch.tokens == 0;
+  if (empty && !objective.needs_other_parts()) {
+    forward_done();
+    return at::zeros({}, objective.parameters().flat_values().options().dtype(at::kDouble));
+  }
+  return settings.graphs != nullptr ? settings.graphs->pass(batch, mode)
+                                    : plain_pass(objective, batch, mode, forward_done);
+}
+
+}  // namespace
 
 StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer,
                               const NextBatch& next, const StepSettings& settings,
@@ -27,13 +43,12 @@ StepResult take_training_step(TrainingObjective& objective, Optimizer& optimizer
     const auto index = static_cast<std::uint64_t>(settings.numbers.index_in_step(i));
     const std::uint64_t key =
         random_key({settings.seed, static_cast<std::uint64_t>(settings.step), index});
-    const ForwardMode mode{.training = true, .key = key, .step = settings.step};
+    const ForwardMode mode{
+        .training = true, .key = key, .step = settings.step, .processes = settings.processes};
     const auto forward_done = [&] {
       if (reduction != nullptr && i + 1 == count) reduction->begin_last();
     };
-    const at::Tensor loss = settings.graphs != nullptr
-                                ? settings.graphs->pass(batch, mode)
-                                : plain_pass(objective, batch, mode, forward_done);
+    const at::Tensor loss = pass_of(objective, batch, mode, settings, forward_done);
     sums.loss = sums.loss.defined() ? sums.loss + loss : loss;
     own.reset();
     if (reduction != nullptr) reduction->add_micro_batch(loss, objective.parameters());

@@ -21,8 +21,9 @@ struct StepSettings {
   std::uint64_t seed = 0;
   BatchNumbers numbers = {};
   double learning_rate = 0;
-  double clip = 0;               // largest norm of the mean gradient; 0: no clipping
-  PassGraphs* graphs = nullptr;  // of the objective, when one process trains it
+  double clip = 0;                 // largest norm of the mean gradient; 0: no clipping
+  PassGraphs* graphs = nullptr;    // of the objective, when one process trains it
+  Processes* processes = nullptr;  // for an objective that needs_other_parts()
   // Called between two micro-batches; true gives the step up. Empty: never.
   std::function<bool()> stop = {};
 };
@@ -34,10 +35,10 @@ struct StepResult {
   bool given_up = false;
 };
 
-// This process's next micro-batch of the step.
+// This process's next micro-batch of the step, or its part of it.
 using NextBatch = std::function<std::unique_ptr<TrainingBatch>()>;
 
-// Updates the objective's parameters once, from this process's micro-batches of the step
+// Updates the objective's parameters once, from this process's share of the step
 // (settings.numbers) in their order. Gradients are zero before and after. A micro-batch is made
 // just before its use and freed afterwards. Constraints hold afterwards. Does not wait for a
 // device. Several processes need a reduction; if one of them gives the step up, all do.

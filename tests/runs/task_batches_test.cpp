@@ -82,6 +82,56 @@ TEST_CASE("a batch is a function of its number, in every task") {
   check(TinyGlue("stsb", {{"training.batch_tokens", "64"}}).settings);
 }
 
+TEST_CASE("the parts of a batch add up to it, with the same dropout, in every task") {
+  const std::vector<Override> dropout = {{"model.dropout", "0.3"}, {"attention.dropout", "0.3"}};
+  const auto with = [&](std::vector<Override> more) {
+    more.insert(more.end(), dropout.begin(), dropout.end());
+    return more;
+  };
+  const TinyTranslation pairs;
+  const TinyRun rope("rope", with({})), causal("alibi", with({{"task", "causal_lm"}}));
+  const TinyRun drawn("explicit_positions", with({{"position.draw", "shape"}}));
+  const TinyRun documents(
+      "rope", with({{"data.cross_documents", "false"}, {"training.recompute", "layer"}}));
+  const TinyGlue mrpc("mrpc", with({{"training.batch", "5"}}));
+  for (const Settings& settings :
+       {rope.settings, causal.settings, drawn.settings, documents.settings, mrpc.settings,
+        default_settings({{"task", "probe"}, {"model.layers", "1"}, {"model.dropout", "0.3"}}),
+        pairs.settings("pairs", {{"model.dropout", "0.3"}})}) {
+    CAPTURE(to_word(settings.task), settings.position.scheme);
+    const OpenedTask opened =
+        open_task({.settings = settings,
+                   .plan = plan_compute(DeviceKind::cpu, Precision::fp32, settings.model.width)});
+    TrainingTask& task = *opened.task;
+    ParameterStore& parameters = task.parameters();
+    const ForwardMode mode{.training = true, .key = 9, .step = 1};
+    // Loss, targets and tokens of a batch in parts; the gradients add up in the parameters.
+    const auto sums_of = [&](std::int64_t count) {
+      parameters.zero_gradients();
+      std::vector<double> sums(3);
+      for (std::int64_t index = 0; index < count; ++index) {
+        const auto part = task.make_part_of(0, 1, {.index = index, .count = count});
+        const at::Tensor loss = task.loss_sum(*part, mode);
+        loss.backward();
+        sums[0] += loss.item<double>();
+        sums[1] += static_cast<double>(part->target_count);
+        sums[2] += static_cast<double>(part->tokens);
+      }
+      return sums;
+    };
+    const std::vector<double> whole = sums_of(1);
+    const at::Tensor gradient = parameters.flat_gradients().clone();
+    for (const std::int64_t count : {2, 3}) {
+      const std::vector<double> parts = sums_of(count);
+      CHECK(parts[0] == Approx(whole[0]).epsilon(1e-6));
+      CHECK(parts[1] == whole[1]);
+      CHECK(parts[2] == whole[2]);
+      const double off = (parameters.flat_gradients() - gradient).norm().item<double>();
+      CHECK(off < 1e-5 * gradient.norm().item<double>());
+    }
+  }
+}
+
 TEST_CASE("a signal stops a validation of every task") {
   const TinyRun tiny("rope");
   const TinyGlue glue("mrpc");

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Two processes train as one does: the same losses up to the order of summation, the same bits where
-that is asked for, whatever the task; checkpoints go from one number of processes to another.
+"""Several processes train as one does: from the same file the same losses up to the order of summation, the
+same bits where that is asked for, whatever the task; checkpoints go from one number of processes to another.
 
   equality.py ROFORMER [--quick] [CHECK...]"""
 
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -27,38 +28,66 @@ def same(what, left, right):
     print(f"{what}: {len(left)} lines equal")
 
 
+def relative(what, left, right, tolerance=2e-6):
+    """Losses of steps and of validations, as shares of themselves."""
+    worst = 0.0
+    assert len(left) == len(right), what
+    for a, b in zip(left, right):
+        assert a["kind"] == b["kind"] and a["step"] == b["step"] and a.get("tokens") == b.get("tokens"), (what, a, b)
+        for name in a.keys() & {"loss", "validation_loss"}:
+            worst = max(worst, abs(a[name] / b[name] - 1))
+    print(f"{what}: losses within {worst:.1e} of each other over {len(left)} lines")
+    assert worst <= tolerance, what
+
+
 def tasks(world):
-    """2 processes x 1 micro-batch = 1 process x 2, with the loss of all targets, clipping and a
-    shared validation."""
-    for task in ("mlm", "causal_lm", "glue", "tagging", "translation", "matching"):
-        config = world.config(task)
-        one = world.train(config, f"{task}-one", 1, "--training.accumulation", "2")
-        two = world.train(config, f"{task}-two", 2)
-        close(task, one, two)
-        assert [line.get("tokens") for line in one] == [line.get("tokens") for line in two], task
+    """The same file in 1, 2 and 4 processes, which divide whole micro-batches or the rows of one: with dropout, the
+    loss of all targets, clipping and a shared validation."""
+    more = () if world.quick else ("tagging", "matching", "embedding", "probe")
+    for task in ("mlm", "causal_lm", "glue", "translation", *more):
+        config = world.config(task, model__dropout=0.1, training__steps=20)
+        one = world.train(config, f"{task}-1", 1)
+        for ranks in (2, 4):
+            relative(f"{task}, rows of a micro-batch in {ranks}", one, world.train(config, f"{task}-{ranks}", ranks))
+        both = ("--training.accumulation", "2")
+        one = world.train(config, f"{task}-1x2", 1, *both)
+        relative(f"{task}, micro-batches", one, world.train(config, f"{task}-2x2", 2, *both))
+        relative(f"{task}, micro-batches and rows", one, world.train(config, f"{task}-4x2", 4, *both))
 
 
-def rows(world):
-    """2 processes x batch 8 = 1 process x batch 16."""
-    for task in ("mlm", "causal_lm"):
-        config = world.config(task)
-        close(f"{task}, rows", world.train(config, f"{task}-16", 1, "--training.batch", "16"),
-              world.train(config, f"{task}-8", 2))
+def options(world):
+    """Rows that end with documents, recomputed layers, drawn positions, batches of so many tokens and of fewer texts
+    than processes, the optimiser in parts."""
+    causal = world.config("causal_lm", model__dropout=0.1, training__steps=20, data__cross_documents=False,
+                          training__recompute="layer", attention__dropout=0.1)
+    relative("documents", world.train(causal, "documents-1", 1), world.train(causal, "documents-4", 4))
+    for draw in ("randomized", "shape", "cape"):
+        flags = ("--position", "explicit_positions", "--position.draw", draw)
+        glue = world.config("glue", training__steps=20, model__dropout=0.1, attention__dropout=0.1)
+        relative(f"drawn positions, {draw}", world.train(glue, f"{draw}-1", 1, *flags),
+                 world.train(glue, f"{draw}-3", 4, *flags))
+    for task in ("glue", "tagging", "translation", "embedding"):
+        few = world.config(task, training__steps=20, training__batch_tokens=40, model__dropout=0.1)
+        relative(f"{task}, few texts", world.train(few, f"{task}-few-1", 1), world.train(few, f"{task}-few-4", 4))
+    parts = world.config("mlm", model__dropout=0.1, training__steps=20, training__shard_optimizer=True)
+    relative("optimiser in parts", world.train(parts, "parts-1", 1), world.train(parts, "parts-4", 4))
+    staged = world.config("mlm", model__dropout=0.1, training__steps=20, stages=[
+        {"steps": 7, "length": 16, "batch": 8, "accumulation": 1}, {"steps": 13, "length": 32, "batch": 4, "accumulation": 2}])
+    relative("stages", world.train(staged, "rows-of-stages-1", 1), world.train(staged, "rows-of-stages-4", 4))
 
 
 def deterministic(world):
     """The same bits from 1, 2 and 4 processes, with dropout."""
     config = world.config("mlm", model__dropout=0.1, training__reduce="deterministic",
                           training__steps=min(30, world.steps))
-    runs = {ranks: world.train(config, f"bits-{ranks}", ranks, "--training.accumulation", 4 // ranks)
-            for ranks in (1, 2, 4)}
+    runs = {ranks: world.train(config, f"bits-{ranks}", ranks, "--training.accumulation", 4) for ranks in (1, 2, 4)}
     same("deterministic, 1 and 2", runs[1], runs[2])
     same("deterministic, 1 and 4", runs[1], runs[4])
-    sharded = world.train(config, "bits-parts", 2, "--training.accumulation", "2",
+    sharded = world.train(config, "bits-parts", 2, "--training.accumulation", "4",
                           "--training.shard_optimizer", "true", "--model.width", "96")
     whole = world.train(config, "bits-whole", 1, "--training.accumulation", "4", "--model.width", "96")
     same("deterministic, optimiser in parts", whole, sharded)
-    fast = world.train(config, "bits-fast", 2, "--training.accumulation", "2", "--training.reduce",
+    fast = world.train(config, "bits-fast", 2, "--training.accumulation", "4", "--training.reduce",
                        "fast")
     close("fast beside deterministic", runs[1], fast)
 
@@ -70,19 +99,14 @@ def stages(world):
                           training__steps=30, stages=[
                               {"steps": 12, "length": 16, "batch": 8, "accumulation": 2},
                               {"steps": 18, "length": 32, "batch": 4, "accumulation": 4}])
-    alone = world.train(config, "stages-1", 1, "--training.accumulation", "2")
-    # The same file says the micro-batches of each process: two take half of them.
-    halves = world.config("mlm", training__reduce="deterministic", training__ema=0.9,
-                          training__steps=30, stages=[
-                              {"steps": 12, "length": 16, "batch": 8, "accumulation": 1},
-                              {"steps": 18, "length": 32, "batch": 4, "accumulation": 2}])
-    same("stages", alone, world.train(halves, "stages-2", 2))
+    alone = world.train(config, "stages-1", 1)
+    same("stages", alone, world.train(config, "stages-2", 2))
     for parts in ("false", "true"):
         run = f"stages-stopped-{parts}"
         flags = ("--training.shard_optimizer", parts)
-        world.stop_after(halves, run, 2, 15, *flags)
+        world.stop_after(config, run, 2, 15, *flags)
         same(f"stages, stopped by two and resumed by one, in parts {parts}", alone,
-             world.train(halves, run, 1, "--resume", *flags))
+             world.train(config, run, 1, "--resume", *flags))
 
 
 def resumed(world):
@@ -92,9 +116,8 @@ def resumed(world):
     for first, second, parts in ((2, 1, "false"), (1, 2, "true"), (2, 1, "true"), (2, 2, "true")):
         run = f"from-{first}-to-{second}-{parts}"
         flags = ("--training.shard_optimizer", parts)
-        accumulation = () if first == 2 else ("--training.accumulation", "2")
         # The schedule is the whole run's: stopped by its number of steps, it would be another.
-        stopped = world.stop_after(config, run, first, 20, *flags, *accumulation)
+        stopped = world.stop_after(config, run, first, 20, *flags)
         assert stopped < 40, stopped
         close(f"{run} (stopped at step {stopped})", whole,
               world.train(config, run, second, "--resume", *flags))
@@ -104,18 +127,17 @@ def averages(world):
     """The moving average of the weights in parts: from two processes the same bits as from one, in
     validations and checkpoints, and gone on with by another number of processes."""
     keys = dict(model__width=96, training__ema=0.9, training__steps=12, training__validate_every=4,
-                training__save_every=4, training__reduce="deterministic")
+                training__save_every=4, training__reduce="deterministic", training__accumulation=2)
     config = world.config("mlm", **keys)
     parts = ("--training.shard_optimizer", "true")
-    halves = ("--training.accumulation", "2")
-    whole = world.train(config, "average-1", 1, *halves)
+    whole = world.train(config, "average-1", 1)
     assert any("validation_ema_loss" in line for line in whole), whole
     same("average in parts", whole, world.train(config, "average-2", 2, *parts))
     runs = ["average-2"]
     for first, second in ((2, 1), (1, 2)):
         run = f"average-{first}-{second}"
         # The schedule is the whole run's: stopped by its number of steps, it would be another.
-        stopped = world.stop_after(config, run, first, 3, *parts, *(halves if first == 1 else ()))
+        stopped = world.stop_after(config, run, first, 3, *parts)
         assert stopped < 12, stopped
         same(f"{run} (stopped at step {stopped})", whole,
              world.train(config, run, second, "--resume", *parts))
@@ -143,7 +165,13 @@ def contradictions(world):
     assert "process 0 has training.batch 8, process 1 has training.batch 4" in text, text
     world.train(config, "of-two", 2)
     text = world.fail(config, "of-two", 3, {}, "--resume", "--training.steps", "6")
-    assert "2 micro-batches, which 3 processes cannot share evenly" in text, text
+    uneven = "training.batch: a step has 8 rows (batch 8 x accumulation 1), which 3 processes cannot share evenly"
+    assert f"{uneven} (hint: go on with a number of processes that divides 8)" in text, text
+    text = world.fail(config, "of-three", 3, {})
+    assert f"{uneven} (hint: batch 9 is the nearest that they can)" in text, text
+    assert not (world.folder / "runs" / "of-three").exists()
+    text = world.fail(config, "bits-of-rows", 2, {}, "--training.reduce", "deterministic")
+    assert "batch 4 x accumulation 2 has as many rows" in text, text
     text = world.fail(config, "of-two", 2, {})
     assert "holds a run already" in text, text
     print("contradictions refused")
@@ -156,12 +184,26 @@ def example(world):
              "--training.steps", "4", "--training.batch", "4", "--data.length", "32", "--threads", "1",
              "--model.layers", "1", "--model.width", "32", "--model.heads", "2",
              "--model.feed_forward", "64", "--training.log_every", "1", "--training.warmup", "0")
-    one = world.train(config, "example-1", 1, "--training.accumulation", "2", *flags)
+    one = world.train(config, "example-1", 1, *flags)
     close("example", one, world.train(config, "example-2", 2, *flags))
 
 
-CHECKS = (tasks, rows, deterministic, stages, resumed, averages, contradictions, example)
-QUICK = (tasks, deterministic, averages, contradictions, example)
+def older(world):
+    """A run whose record does not say that processes share a step: each of those that began it had a batch."""
+    config = world.config("mlm", model__dropout=0.1, training__steps=20, training__save_every=5)
+    whole = world.train(config, "as-before-1", 1, "--training.accumulation", "2")
+    # Two processes with one micro-batch each: the record and the configuration that they left.
+    stopped = world.stop_after(config, "as-before-2", 2, 8, "--training.accumulation", "2")
+    world.begun_before("as-before-2", lambda config: config.replace("accumulation: 2", "accumulation: 1"))
+    for ranks in (1, 2, 4):
+        copy = f"as-before-2-{ranks}"
+        shutil.copytree(world.folder / "runs" / "as-before-2", world.folder / "runs" / copy)
+        relative(f"begun by two with a batch each, stopped at step {stopped}, resumed by {ranks}", whole,
+                 world.train(config, copy, ranks, "--resume"))
+
+
+CHECKS = (tasks, options, deterministic, stages, resumed, older, averages, contradictions, example)
+QUICK = (tasks, deterministic, older, averages, contradictions, example)
 
 
 def main():
@@ -172,6 +214,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         world = World(options.roformer, folder, steps=6 if options.quick else 50)
+        world.quick = options.quick
         for check in QUICK if options.quick else CHECKS:
             if not options.checks or check.__name__ in options.checks:
                 check(world)

@@ -47,7 +47,7 @@ def until_step(world, run, step, processes):
 
 def killed(world, chooser, options):
     """A random process dies at a random moment, and all are started again until the end."""
-    config = world.config("mlm", training__steps=60, training__save_every=5,
+    config = world.config("mlm", training__batch=6, training__steps=60, training__save_every=5,
                           training__validate_every=20, distributed__timeout=TIMEOUT)
     rounds, killed_in_all = options.rounds, 0
     for ranks in options.ranks:
@@ -94,7 +94,7 @@ def killed(world, chooser, options):
 
 def stopped(world, chooser, options):
     """A process that hangs is found by its silence."""
-    config = world.config("mlm", training__steps=5000, distributed__timeout=TIMEOUT)
+    config = world.config("mlm", training__batch=6, training__steps=5000, distributed__timeout=TIMEOUT)
     for ranks, victim in ((2, 1), (2, 0), (3, 2)):
         run = f"stopped-{ranks}-{victim}"
         processes = start([world.roformer, "train", config, "--run", run], ranks, world.folder)
@@ -150,7 +150,7 @@ def held(world, chooser, options):
 
 def suspended(world, chooser, options):
     """All processes stop together for longer than the timeout and go on: nobody was silent."""
-    config = world.config("mlm", training__steps=100000, training__save_every=0,
+    config = world.config("mlm", training__batch=6, training__steps=100000, training__save_every=0,
                           training__validate_every=0, training__log_every=100,
                           distributed__timeout=1.5)
     processes = start([world.roformer, "train", config, "--run", "suspended"], 3, world.folder)

@@ -50,6 +50,29 @@ TrainingSummary train_staged(const fs::path& path, StagedToy& task, ExistingRun 
 
 }  // namespace
 
+TEST_CASE("processes divide the micro-batches of a stage where they do not go round") {
+  TrainingSettings settings;
+  const std::vector<StageSettings> stages = {{.steps = 3, .accumulation = 1},
+                                             {.steps = 5, .accumulation = 2}};
+  for (const std::int64_t rank : {0, 1}) {
+    const StagePlan plan(settings, stages, share_of_step(1, rank, 2));
+    CHECK(plan.numbers(0).parts == 2);
+    CHECK(plan.numbers(3).parts == 1);
+    std::vector<std::int64_t> stage, number, parts;
+    for (std::int64_t i = 0; i < 6; ++i) {
+      const auto [batch, part] = plan.of_pass(1, i);  // from the second step on
+      stage.push_back(batch.stage);
+      number.push_back(batch.number);
+      parts.push_back(part.count);
+      CHECK(part.index == (part.whole() ? 0 : rank));
+    }
+    CHECK(stage == std::vector<std::int64_t>{0, 0, 1, 1, 1, 1});
+    CHECK(number == std::vector<std::int64_t>{1, 2, rank, 2 + rank, 4 + rank, 6 + rank});
+    CHECK(parts == std::vector<std::int64_t>{2, 2, 1, 1, 1, 1});
+    CHECK(plan.of_pass(5, 0).batch.number == 2 + rank);
+  }
+}
+
 TEST_CASE("steps and batches are found in their stages, across processes, too") {
   TrainingSettings settings;
   settings.learning_rate = 0.1;

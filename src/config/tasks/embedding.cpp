@@ -25,8 +25,8 @@ std::vector<Key> embedding_keys() {
           embedding.loss,
           {.help = "in_batch: the cross entropy of finding each text's partner among all partners "
                    "and negatives of the micro-batch (van den Oord 2018), not those of other "
-                   "processes or of training.accumulation; cosine: the squared error between the "
-                   "cosine and the score (Reimers 2019)"}),
+                   "micro-batches of the step; cosine: the squared error between the cosine and "
+                   "the score (Reimers 2019)"}),
       ROFORMER_KEY(
           embedding.temperature,
           {.range = above(0), .help = "divides the cosines before the softmax of in_batch"}),

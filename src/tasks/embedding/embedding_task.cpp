@@ -1,4 +1,7 @@
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -98,14 +101,20 @@ class EmbeddingTraining : public ExampleTraining {
   at::Tensor loss_sum(const TrainingBatch& batch, const ForwardMode& mode) override {
     const auto& source = static_cast<const ExampleBatch&>(batch);
     const std::vector<EmbeddingExample> examples = examples_of(source);
-    const at::Tensor pooled = embedder_.forward(source.texts, mode);
+    const at::Tensor pooled = source.parts.empty() ? embedder_.forward(source.texts, mode)
+                                                   : with_other_parts(source, mode);
     const at::Tensor rows = pooled.index_select(0, copy_to(source.order, pooled.device()));
     const std::int64_t count = std::ssize(examples);
     ExampleVectors vectors{.first = rows.narrow(0, 0, count),
                            .second = rows.narrow(0, count, count)};
     if (training_.source.triplets) vectors.negative = rows.narrow(0, 2 * count, count);
-    return embedding_loss_sum(settings_.embedding, examples, vectors, scale_);
+    const at::Tensor loss = embedding_loss_sum(settings_.embedding, examples, vectors, scale_);
+    if (source.parts.empty()) return loss;
+    // Each process has the loss of all examples, and the gradient by the vectors of its own texts.
+    const auto parts = static_cast<double>(std::ssize(source.parts) - 1);
+    return loss - loss.detach() * (1 - 1 / parts);
   }
+  bool needs_other_parts() const override { return true; }
 
   Figures validate(Processes& processes) override {
     return embedding_figures(settings_, validation_,
@@ -136,10 +145,54 @@ class EmbeddingTraining : public ExampleTraining {
     }
   }
 
+  // The loss compares all examples of a micro-batch, so a part keeps them and has some of the
+  // texts.
+  void take_part(const BatchPart& part, ExampleBatch& batch) const override {
+    batch.target_count = part.share_of(std::ssize(batch.examples));
+    for (std::int64_t i = 0; i < part.count; ++i) {
+      batch.parts.push_back(sequences_of({i, part.count}, batch.texts.lengths).first);
+    }
+    batch.parts.push_back(std::ssize(batch.texts.lengths));
+    const auto [first, last] = sequences_of(part, batch.texts.lengths);
+    batch.texts = part_of(batch.texts, first, last);
+    batch.tokens = std::ssize(batch.texts.ids);
+  }
+
  private:
   EmbeddingSet training_, validation_;
   double scale_;  // of the scores of the loss cosine
   Embedder embedder_;
+
+  // The vectors of all texts of a divided micro-batch, in their order [texts, M]; those of the
+  // other processes without a graph.
+  at::Tensor with_other_parts(const ExampleBatch& batch, const ForwardMode& mode) const {
+    const std::vector<std::int64_t>& begins = batch.parts;
+    const std::int64_t parts = std::ssize(begins) - 1, rank = mode.processes->rank();
+    const auto count = [&](std::int64_t part) {
+      return begins[static_cast<std::size_t>(part) + 1] - begins[static_cast<std::size_t>(part)];
+    };
+    at::Tensor own = at::zeros({0, embedder_.outputs()},
+                               at::TensorOptions(embedder_.plan().device).dtype(at::kFloat));
+    if (!batch.texts.lengths.empty()) own = embedder_.forward(batch.texts, mode);
+    // All processes send as many rows as the one with the most.
+    const auto texts = static_cast<double>(own.size(0));
+    double most = 0;
+    for (const auto& row : gather_numbers(*mode.processes, {&texts, 1})) {
+      most = std::max(most, row[0]);
+    }
+    const at::Tensor sent = at::zeros({static_cast<std::int64_t>(most), own.size(1)}, at::kFloat);
+    sent.narrow(0, 0, own.size(0)).copy_(own.detach());
+    const at::Tensor received =
+        at::empty({mode.processes->count(), sent.size(0), sent.size(1)}, at::kFloat);
+    mode.processes->begin_gather(received, sent)->wait();
+    std::vector<at::Tensor> all;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      all.push_back(part == rank % parts
+                        ? own
+                        : received[rank - rank % parts + part].narrow(0, 0, count(part)).to(own));
+    }
+    return at::cat(all, 0);
+  }
 
   std::vector<EmbeddingExample> examples_of(const ExampleBatch& batch) const {
     std::vector<EmbeddingExample> examples;

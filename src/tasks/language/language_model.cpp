@@ -1,7 +1,11 @@
 #include "tasks/language/language_model.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+
+#include <algorithm>
+#include <span>
 
 #include "attention/linear_attention.h"
 #include "tasks/task_model.h"
@@ -51,6 +55,29 @@ LanguageBatch to_device(const LanguageBatch& batch, at::Device device) {
   for (at::Tensor* tensor : {&result.ids, &result.target_positions, &result.labels}) {
     if (tensor->defined()) *tensor = on_device(*tensor, device);
   }
+  return result;
+}
+
+LanguageBatch part_of(const LanguageBatch& batch, const BatchPart& part) {
+  if (part.whole()) return batch;
+  const auto [first, last] = sequences_of(part, sequence_lengths(batch.layout.blocks));
+  LanguageBatch result{.layout = batch.layout.part(first, last)};
+  const std::int64_t begin = result.layout.first_token, tokens = result.layout.tokens;
+  result.ids = batch.ids.narrow(0, begin, tokens);
+  if (!batch.target_positions.defined()) {
+    result.labels = batch.labels.narrow(0, begin, tokens);
+    result.first_target = begin;
+    return result;
+  }
+  const std::int64_t* const positions = batch.target_positions.const_data_ptr<std::int64_t>();
+  const std::span<const std::int64_t> rising(positions, batch.target_positions.numel());
+  const auto number_of = [&](std::int64_t token) {
+    return std::ranges::lower_bound(rising, token) - rising.begin();
+  };
+  result.first_target = number_of(begin);
+  const std::int64_t targets = number_of(begin + tokens) - result.first_target;
+  result.target_positions = batch.target_positions.narrow(0, result.first_target, targets) - begin;
+  result.labels = batch.labels.narrow(0, result.first_target, targets);
   return result;
 }
 
@@ -125,6 +152,7 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
                                               .layout = batch.layout,
                                               .positions = positions,
                                               .rows = rows_of(batch.target_positions),
+                                              .first_wanted = batch.first_target,
                                               .training = mode.training,
                                               .dropout_key = mode.key,
                                               .feature_key = features,

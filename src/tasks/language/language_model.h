@@ -20,9 +20,12 @@ namespace roformer {
 struct LanguageBatch {
   at::Tensor ids;  // [T] int64
   TokenLayout layout;
-  at::Tensor target_positions;  // [P] int64; undefined: all T in their order
-  at::Tensor labels;            // [P] int64
+  at::Tensor target_positions;    // [P] int64; undefined: all T in their order
+  at::Tensor labels;              // [P] int64
+  std::int64_t first_target = 0;  // of a part of a batch: the targets of the parts before it
 };
+// The sequences of the batch that belong to the part. On the CPU.
+LanguageBatch part_of(const LanguageBatch& batch, const BatchPart& part);
 LanguageBatch to_device(const MaskedBatch& batch, at::Device device);
 LanguageBatch to_device(const CausalBatch& batch, at::Device device);
 LanguageBatch to_device(const LanguageBatch& batch, at::Device device);

@@ -52,12 +52,13 @@ class LanguageTask : public TrainingTask {
   ParameterStore& parameters() override { return model_.parameters(); }
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
-    return make_batch_of(0, number);
+    return make_part_of(0, number, {});
   }
-  std::unique_ptr<TrainingBatch> make_batch_of(std::int64_t stage,
-                                               std::int64_t number) const override {
+  std::unique_ptr<TrainingBatch> make_part_of(std::int64_t stage, std::int64_t number,
+                                              const BatchPart& part) const override {
     auto result = std::make_unique<LanguageTrainingBatch>();
-    LanguageBatch batch = batches_[static_cast<std::size_t>(stage)]->training(number);
+    LanguageBatch batch =
+        part_of(batches_[static_cast<std::size_t>(stage)]->training(number), part);
     result->target_count = batch.labels.numel();
     result->tokens = batch.ids.numel();
     result->batch = model_.pad_and_pin(std::move(batch));

@@ -17,9 +17,9 @@
 #include "data/probes.h"
 #include "tasks/data_record.h"
 #include "tasks/language/language_model.h"
-#include "tasks/task_model.h"
 #include "tasks/probe/probe_answers.h"
 #include "tasks/task_definition.h"
+#include "tasks/task_model.h"
 
 namespace roformer {
 namespace {
@@ -53,13 +53,20 @@ class ProbeTask : public TrainingTask {
 
   // One size for all rows of a batch, so that nothing is padded.
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    return make_part_of(0, number, {});
+  }
+  std::unique_ptr<TrainingBatch> make_part_of(std::int64_t, std::int64_t number,
+                                              const BatchPart& part) const override {
     const std::uint64_t key =
         random_key({settings_.seed, random_word("probes"), static_cast<std::uint64_t>(number)});
     const auto size =
         1 + static_cast<std::int64_t>(Random(key).below(static_cast<std::uint64_t>(largest_)));
     auto made =
         std::make_unique<ProbeBatch>(probe_batch(form_, size, settings_.training.batch, key));
-    made->batch = model_.pad_and_pin(std::move(made->batch));
+    LanguageBatch own = part_of(made->batch, part);
+    made->target_count = own.labels.numel();
+    made->tokens = own.ids.numel();
+    made->batch = model_.pad_and_pin(std::move(own));
     return made;
   }
 

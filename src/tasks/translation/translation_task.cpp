@@ -65,8 +65,13 @@ class TranslationTask : public TrainingTask {
   ParameterStore& parameters() override { return translator_.parameters(); }
 
   std::unique_ptr<TrainingBatch> make_batch(std::int64_t number) const override {
+    return make_part_of(0, number, {});
+  }
+  std::unique_ptr<TrainingBatch> make_part_of(std::int64_t, std::int64_t number,
+                                              const BatchPart& part) const override {
     auto result = std::make_unique<TranslationTrainingBatch>();
-    result->pairs = pinned_for(to_tensors(batches_[number]), translator_.plan().device);
+    result->pairs =
+        pinned_for(part_of(to_tensors(batches_[number]), part), translator_.plan().device);
     result->target_count = result->pairs.labels.numel();
     result->tokens = result->pairs.target_ids.numel();
     return result;

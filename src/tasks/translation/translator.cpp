@@ -1,5 +1,7 @@
 #include "tasks/translation/translator.h"
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -57,6 +59,23 @@ TranslationBatch to_tensors(const ParallelBatch& batch) {
           .target_ids = copy_to(batch.target_ids, at::kCPU),
           .target = layout_of(batch.target_starts),
           .labels = copy_to(batch.labels, at::kCPU)};
+}
+
+TranslationBatch part_of(const TranslationBatch& batch, const BatchPart& part) {
+  if (part.whole()) return batch;
+  std::vector<std::int64_t> lengths = sequence_lengths(batch.source.blocks);
+  std::ranges::transform(lengths, sequence_lengths(batch.target.blocks), lengths.begin(),
+                         std::plus());
+  const auto [first, last] = sequences_of(part, lengths);
+  TranslationBatch result{.source = batch.source.part(first, last),
+                          .target = batch.target.part(first, last)};
+  const auto own = [](const at::Tensor& all, const TokenLayout& layout) {
+    return all.narrow(0, layout.first_token, layout.tokens);
+  };
+  result.source_ids = own(batch.source_ids, result.source);
+  result.target_ids = own(batch.target_ids, result.target);
+  result.labels = own(batch.labels, result.target);
+  return result;
 }
 
 TranslationBatch to_device(const TranslationBatch& batch, at::Device device) {

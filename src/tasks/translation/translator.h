@@ -29,6 +29,8 @@ struct TranslationBatch {
 };
 // In the memory of the host.
 TranslationBatch to_tensors(const ParallelBatch& batch);
+// The pairs that belong to the part.
+TranslationBatch part_of(const TranslationBatch& batch, const BatchPart& part);
 TranslationBatch to_device(const TranslationBatch& batch, at::Device device);
 // Copies the batch to pinned memory, from which a GPU copies at once. Use it where batches are made
 // ahead.
