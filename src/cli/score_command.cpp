@@ -37,7 +37,7 @@ struct ScoreOptions {
   bool bootstrap = false;
   std::size_t bootstrap_samples = 1000;
   bool randomization = false;
-  std::size_t randomization_trials = 10000;
+  std::size_t randomization_trials = kRandomizationTrials;
   std::uint64_t seed = kResamplingSeed;
   ScoreReportOptions report;
 };
@@ -118,7 +118,8 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
   add_number(command, "--confidence-n", options.confidence_samples, "resamples",
              CLI::Range(1, kMostResamples));
   CLI::Option* bootstrap = command.add_flag("--paired-bs", options.bootstrap,
-                                            "paired bootstrap test against HYPOTHESES");
+                                            "paired bootstrap test against HYPOTHESES, with a "
+                                            "two-sided p of --paired-ar-n random swaps beside it");
   add_number(command, "--paired-bs-n", options.bootstrap_samples, "resamples",
              CLI::Range(1, kMostResamples));
   command
@@ -349,6 +350,7 @@ void compare_systems(const ScoreOptions& options, const Corpus& corpus) {
   if (options.bootstrap) {
     table.test = PairedTest::bootstrap;
     table.samples = options.bootstrap_samples;
+    table.trials = options.randomization_trials;
     facts.bootstrap = table.samples;
     const std::size_t sentences = corpus.systems.front().lines.size();
     resamples = draw_resamples(sentences, table.samples, options.seed);
@@ -360,6 +362,7 @@ void compare_systems(const ScoreOptions& options, const Corpus& corpus) {
   if (table.test != PairedTest::none) {
     table.systems.front() = "Baseline: " + table.systems.front();
     facts.seed = options.seed;
+    table.seed = options.seed;
   }
   for (const std::string& name : options.metrics) {
     const auto metric = make_metric(name, options);
@@ -370,6 +373,10 @@ void compare_systems(const ScoreOptions& options, const Corpus& corpus) {
     MetricColumn column{.name = metric->name(), .signature = metric->signature(facts)};
     if (options.bootstrap) {
       column.results = paired_bootstrap(*metric, systems, resamples);
+      for (std::size_t i = 1; i < systems.size(); ++i) {
+        column.results[i].two_sided_p =
+            two_sided_p_value(*metric, systems.front(), systems[i], table.trials, options.seed);
+      }
     } else if (options.randomization) {
       column.results = paired_randomization(*metric, systems, table.samples, options.seed);
     } else {

@@ -69,13 +69,25 @@ std::string json_report(const std::vector<SystemScore>& scores, int decimals) {
 
 std::string explanation(const ScoreTable& table) {
   const bool bootstrap = table.test == PairedTest::bootstrap;
-  return fmt::format(
-      "p: paired {} test against the baseline, {} {}. A p-value is about the probability of a "
-      "difference this large or larger if the same process had generated both translations; "
-      "below 0.05 the systems differ significantly, which does not say which is better.{}",
+  std::string text = fmt::format(
+      "p: paired {} test against the baseline as sacreBLEU computes it, {} {}, seed {}. ",
       bootstrap ? "bootstrap resampling" : "approximate randomization",
       format_count(static_cast<std::int64_t>(table.samples)), bootstrap ? "resamples" : "trials",
-      bootstrap ? " The 95 % interval is that of the resampled scores around their mean." : "");
+      table.seed);
+  if (bootstrap) {
+    text += fmt::format(
+        "It is nearly one-sided where one system is clearly ahead. p, two-sided: paired "
+        "approximate randomization (Riezler and Maxwell 2005), {} trials, the same seed. ",
+        format_count(static_cast<std::int64_t>(table.trials)));
+  }
+  text +=
+      "A p-value is about the probability of a difference this large or larger if the same process "
+      "had generated both translations; below 0.05 the systems differ significantly, which does "
+      "not say which is better.";
+  if (bootstrap) {
+    text += " The 95 % interval is that of the resampled scores around their mean.";
+  }
+  return text;
 }
 
 std::string text_table(const ScoreTable& scores, int decimals) {
@@ -87,6 +99,9 @@ std::string text_table(const ScoreTable& scores, int decimals) {
     columns.push_back({.title = metric.name, .format = format});
     if (intervals) columns.push_back({.title = "95 % interval", .format = format});
     if (tested) columns.push_back({.title = "p", .format = {NumberFormat::Style::fixed, 4}});
+    if (intervals) {
+      columns.push_back({.title = "p, two-sided", .format = {NumberFormat::Style::fixed, 4}});
+    }
   }
   Table table(columns);
   for (std::size_t i = 0; i < scores.systems.size(); ++i) {
@@ -100,6 +115,7 @@ std::string text_table(const ScoreTable& scores, int decimals) {
                                             .count = static_cast<std::int64_t>(scores.samples)});
       }
       if (tested) cells.push_back(result.p_value ? Cell(*result.p_value) : Cell());
+      if (intervals) cells.push_back(result.two_sided_p ? Cell(*result.two_sided_p) : Cell());
     }
     table.add_row(std::move(cells));
   }
@@ -124,6 +140,7 @@ ordered_json json_cell(const PairedResult& result, const ScoreTable& table, int 
   if (result.interval) {
     cell["mean"] = result.interval->mean;
     cell["ci"] = result.interval->half_width;
+    cell["p_two_sided"] = number_or_null(result.two_sided_p);
   }
   return cell;
 }

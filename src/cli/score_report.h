@@ -44,6 +44,8 @@ struct ScoreTable {
   std::vector<MetricColumn> columns;
   PairedTest test = PairedTest::none;
   std::size_t samples = 0;  // number of resamples or trials
+  std::size_t trials = 0;   // of the two-sided test beside a bootstrap
+  std::uint64_t seed = 0;
 };
 
 std::string score_table(const ScoreTable& table, const ScoreReportOptions& options);

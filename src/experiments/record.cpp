@@ -182,6 +182,7 @@ void write_study_record(const fs::path& record, const fs::path& study_file,
     add_runs(*study.tuning->study, results.tuning->rows, tuning);
     document["tuning"] = std::move(tuning);
   }
+  if (results.translations) document["signatures"] = results.translations->signatures;
   document["tables"] = tables_of(study, results);
   ordered_json charts = ordered_json::array();
   for (const NamedChart& one : study_charts(study, results)) {

@@ -313,6 +313,14 @@ class StudyPhases {
     outcome_.signal = decoded.signal;
     if (decoded.signal != 0) return false;
     outcome_.translations = translation_report(outcome_.study, shown, decoded.translations);
+    const auto& figures = outcome_.translations->figures;
+    for (StudyRow& row : outcome_.rows) {
+      for (RunResult& run : row.runs) {
+        if (const auto own = figures.find(run.name); own != figures.end()) {
+          run.figures.insert(own->second.begin(), own->second.end());
+        }
+      }
+    }
     outcome_.failed_evaluations += decoded.failed;
     write();
     return true;

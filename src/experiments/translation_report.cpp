@@ -51,15 +51,6 @@ StatisticsTable statistics_of(TranslationMetric& metric, const std::vector<std::
   return table;
 }
 
-Cell score_cell(TranslationMetric& metric, const TranslationRow& row,
-                const std::vector<std::string>& references) {
-  std::vector<double> scores;
-  for (const TranslatedSet& run : row.runs) {
-    scores.push_back(metric.describe(statistics_of(metric, run.lines, references).sums()).score);
-  }
-  return mean_cell(scores);
-}
-
 void add_scores(const StudyTranslations& translations, TranslationReport& report) {
   std::vector<Scorer> all = scorers(translations.target_language);
   std::vector<Column> columns{words_column("model")};
@@ -74,12 +65,20 @@ void add_scores(const StudyTranslations& translations, TranslationReport& report
     if (row.runs.empty()) continue;
     std::vector<Cell> cells{row.title};
     for (const Scorer& scorer : all) {
-      cells.push_back(score_cell(*scorer.metric, row, translations.references));
+      std::vector<double> scores;
+      for (const TranslatedSet& run : row.runs) {
+        const StatisticsTable table =
+            statistics_of(*scorer.metric, run.lines, translations.references);
+        scores.push_back(scorer.metric->describe(table.sums()).score);
+        report.figures[run.run][translations.split + "_" + scorer.key] = scores.back();
+      }
+      cells.push_back(mean_cell(scores));
     }
     report.scores.add_row(std::move(cells));
   }
   std::string signatures;
   for (const Scorer& scorer : all) {
+    report.signatures[translations.split + "_" + scorer.key] = scorer.metric->signature({});
     signatures += fmt::format("{}{} `{}`", signatures.empty() ? "" : "; ", scorer.title,
                               scorer.metric->signature({}));
   }
@@ -110,7 +109,8 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
                         {.title = "BLEU", .key = "bleu", .format = kScore},
                         {.title = "the reference's", .key = "bleu_reference", .format = kScore},
                         {.title = "difference", .format = kScore},
-                        {.title = "p", .format = kPValue},
+                        {.title = "p, bootstrap", .key = "p_bootstrap", .format = kPValue},
+                        {.title = "p, two-sided", .key = "p", .format = kPValue},
                         {.title = "p, Holm", .key = "p_holm", .format = kPValue}});
   if (study.reference.empty() || translations.sources.empty()) return;
   const std::vector<std::ptrdiff_t> references = references_of(study, rows, translations);
@@ -134,9 +134,11 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
     const std::vector<PairedResult> results = paired_bootstrap(metric, systems, resamples);
     for (std::size_t k = 0; k < group.size(); ++k) {
       const PairedResult& own = results[k + 1];
-      p_values.push_back(own.p_value.value_or(1));
+      p_values.push_back(two_sided_p_value(metric, systems.front(), systems[k + 1],
+                                           kRandomizationTrials, kResamplingSeed));
       lines.push_back({translations.rows[group[k]].title, base.title, own.score,
-                       results.front().score, own.score - results.front().score, p_values.back()});
+                       results.front().score, own.score - results.front().score,
+                       own.p_value.value_or(1), p_values.back()});
     }
   }
   const std::vector<double> corrected = holm_adjusted(p_values);
@@ -145,11 +147,13 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
     report.tests.add_row(std::move(lines[i]));
   }
   report.tests_caption = fmt::format(
-      "Paired bootstrap test (Koehn 2004) of sacreBLEU's BLEU over {} resamples of the sentences, "
-      "seed {}, {} against {}; \"p, Holm\" is corrected for {} comparison{}. It speaks of these "
-      "sentences and these weights: between seeds other trainings differ by more.",
-      kResamples, kResamplingSeed, "the first run of each row", study.reference, p_values.size(),
-      p_values.size() == 1 ? "" : "s");
+      "BLEU of the first run of each row against that of {}. \"p, bootstrap\": sacreBLEU's paired "
+      "bootstrap (Koehn 2004), {} resamples of the sentences, nearly one-sided where one system is "
+      "clearly ahead. \"p, two-sided\": paired approximate randomization (Riezler and Maxwell "
+      "2005), {} trials; \"p, Holm\" corrects it for {} comparison{}. Seed {} for both. They speak "
+      "of these sentences and these weights: between seeds other trainings differ by more.",
+      study.reference, kResamples, kRandomizationTrials, p_values.size(),
+      p_values.size() == 1 ? "" : "s", kResamplingSeed);
 }
 
 // The mean over a row's runs in each bucket.

@@ -1,8 +1,9 @@
-// The translations of a study, and how to show them: scores with their signatures, a paired
-// bootstrap test against the reference row, BLEU by the length of the source, and examples.
+// The translations of a study, and how to show them: scores with their signatures, paired tests
+// against the reference row, BLEU by the length of the source, and examples.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct TranslationReport {
   std::vector<Table> examples;  // source, reference and the translation by each row's first run
   std::string examples_caption;
   Table missing{{}};  // models without translations, and why
+  // Of each run by its name: "test_bleu", "test_chrf", "test_bleu_compound_split", of which
+  // `scores` has the means. And each figure's signature.
+  std::map<std::string, std::map<std::string, double>> figures;
+  std::map<std::string, std::string> signatures;
 };
 
 // `translations` were made from `rows`, in the same order.

@@ -1,9 +1,11 @@
 #include "metrics/resampling.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace roformer {
 namespace {
@@ -113,6 +115,39 @@ double randomization_p_value(const TranslationMetric& metric, const StatisticsTa
   return p_value(above, trials);
 }
 
+// What each trial's swaps add to the system's sums and take from the baseline's: [trials, width].
+// The 256 possible sums of eight sentences are tabled, so that a trial adds one row for eight.
+std::vector<double> moved_sums(const StatisticsTable& baseline, const StatisticsTable& system,
+                               std::size_t trials, std::uint64_t seed) {
+  constexpr std::size_t kTogether = 8, kSubsets = 1 << kTogether, kOfNumber = 64 / kTogether;
+  const std::size_t width = system.width(), rows = system.rows();
+  std::vector<double> sums(trials * width);
+  std::vector<double> tables(kOfNumber * kSubsets * width);
+  for (std::size_t first = 0; first < rows; first += kOfNumber * kTogether) {
+    for (std::size_t group = 0; group < kOfNumber; ++group) {
+      double* const table = &tables[group * kSubsets * width];
+      for (std::size_t subset = 1; subset < kSubsets; ++subset) {
+        const std::size_t row =
+            first + group * kTogether + static_cast<std::size_t>(std::countr_zero(subset));
+        const std::size_t others = subset & (subset - 1);
+        for (std::size_t i = 0; i < width; ++i) {
+          table[subset * width + i] = table[others * width + i] +
+                                      (row < rows ? baseline.row(row)[i] - system.row(row)[i] : 0);
+        }
+      }
+    }
+    for (std::size_t trial = 0; trial < trials; ++trial) {
+      const std::uint64_t swaps = random_key({seed, first, trial});
+      for (std::size_t group = 0; group < kOfNumber; ++group) {
+        const std::size_t subset = swaps >> (group * kTogether) & (kSubsets - 1);
+        const double* const gain = &tables[(group * kSubsets + subset) * width];
+        for (std::size_t i = 0; i < width; ++i) sums[trial * width + i] += gain[i];
+      }
+    }
+  }
+  return sums;
+}
+
 }  // namespace
 
 Resamples draw_resamples(std::size_t sentences, std::size_t samples, std::uint64_t seed) {
@@ -164,6 +199,31 @@ std::vector<PairedResult> paired_randomization(const TranslationMetric& metric,
     results.push_back(result);
   }
   return results;
+}
+
+double two_sided_p_value(const TranslationMetric& metric, const StatisticsTable& baseline,
+                         const StatisticsTable& system, std::size_t trials, std::uint64_t seed) {
+  ROFORMER_ASSERT(baseline.rows() == system.rows() && baseline.width() == system.width());
+  const std::size_t width = system.width();
+  const std::vector<double> moved = moved_sums(baseline, system, trials, seed);
+  const std::vector<double> of_baseline = baseline.sums(), of_system = system.sums();
+  std::vector<double> first(width), second(width);
+  const auto difference = [&](const double* gain) {
+    for (std::size_t i = 0; i < width; ++i) {
+      first[i] = of_system[i] + gain[i];
+      second[i] = of_baseline[i] - gain[i];
+    }
+    return std::abs(metric.score(first, SumKind::plain).value -
+                    metric.score(second, SumKind::plain).value);
+  };
+  // Statistics of several references may be fractions, whose sums are rounded.
+  constexpr double kRounding = 1e-9;
+  const double observed = difference(std::vector<double>(width).data()) - kRounding;
+  std::size_t count = 0;
+  for (std::size_t trial = 0; trial < trials; ++trial) {
+    if (difference(&moved[trial * width]) >= observed) ++count;
+  }
+  return p_value(count, trials);
 }
 
 }  // namespace roformer

@@ -34,11 +34,13 @@ ScoreInterval bootstrap_interval(const TranslationMetric& metric, const Statisti
 struct PairedResult {
   double score = 0;
   std::optional<ScoreInterval> interval;  // of bootstrap resampling
-  std::optional<double> p_value;          // none for the baseline
+  std::optional<double> p_value;          // sacreBLEU's; none for the baseline
+  std::optional<double> two_sided_p;      // two_sided_p_value(), where it was asked for
 };
 
 // The baseline's result, then that of each other system, all for the same sentences and compared to
-// the baseline.
+// the baseline. The p-value counts resamples whose absolute difference exceeds its own mean by the
+// observed difference: where one system is clearly ahead, only one tail of the distribution.
 std::vector<PairedResult> paired_bootstrap(const TranslationMetric& metric,
                                            const std::vector<StatisticsTable>& systems,
                                            const Resamples& resamples);
@@ -47,5 +49,15 @@ std::vector<PairedResult> paired_bootstrap(const TranslationMetric& metric,
 std::vector<PairedResult> paired_randomization(const TranslationMetric& metric,
                                                const std::vector<StatisticsTable>& systems,
                                                std::size_t trials, std::uint64_t seed);
+
+inline constexpr std::size_t kRandomizationTrials = 10000;
+
+// The two-sided p-value of paired approximate randomisation (Riezler and Maxwell 2005): the share
+// of `trials` random swaps of the two systems' sentences after which the absolute difference of the
+// scores is at least the observed one, as (1 + count) / (1 + trials). Equal systems have 1. The
+// swaps are a function of `seed`, and the same for all metrics. Unlike paired_randomization() it
+// counts ties, draws with base/random.h, and sums eight sentences at a time.
+double two_sided_p_value(const TranslationMetric& metric, const StatisticsTable& baseline,
+                         const StatisticsTable& system, std::size_t trials, std::uint64_t seed);
 
 }  // namespace roformer

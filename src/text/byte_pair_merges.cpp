@@ -1,6 +1,7 @@
 #include "text/byte_pair_merges.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace roformer {
 namespace {
@@ -13,14 +14,12 @@ struct MergeSymbol {
   std::int32_t previous = kNoSymbol, next = kNoSymbol;
 };
 
-struct MergeCandidate {
-  std::int32_t rank = 0, position = 0;
-  TokenId merged = 0;
-};
+// A rule's rank and the place of its left symbol. The lowest is the earliest rule's leftmost place.
+using MergeCandidate = std::uint64_t;
 
-// For a heap whose top is the earliest rule's leftmost place.
-bool comes_later(const MergeCandidate& a, const MergeCandidate& b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+MergeCandidate candidate_of(std::int32_t rank, std::int32_t position) {
+  return static_cast<MergeCandidate>(static_cast<std::uint32_t>(rank)) << 32 |
+         static_cast<std::uint32_t>(position);
 }
 
 std::uint64_t pair_of(TokenId left, TokenId right) {
@@ -37,6 +36,9 @@ BytePairMerges::BytePairMerges(const std::vector<BytePairMerge>& merges, bool by
     rules_[pair_of(merge.left, merge.right)] = {.rank = by_result ? merge.merged : rank++,
                                                 .merged = merge.merged};
   }
+  for (const BytePairMerge& merge : merges) {
+    if (!by_result) results_.push_back(merge.merged);
+  }
 }
 
 const BytePairMerges::Rule* BytePairMerges::find(TokenId left, TokenId right) const {
@@ -51,12 +53,13 @@ void BytePairMerges::apply(std::vector<TokenId>& ids) const {
   const auto at = [&symbols](std::int32_t i) -> MergeSymbol& {
     return symbols[static_cast<std::size_t>(i)];
   };
+  bool begun = false;
   const auto consider = [&](std::int32_t position) {
     const MergeSymbol& symbol = at(position);
     if (symbol.next == kNoSymbol) return;
     if (const Rule* const rule = find(symbol.id, at(symbol.next).id)) {
-      heap.push_back({.rank = rule->rank, .position = position, .merged = rule->merged});
-      std::push_heap(heap.begin(), heap.end(), comes_later);
+      heap.push_back(candidate_of(rule->rank, position));
+      if (begun) std::push_heap(heap.begin(), heap.end(), std::greater<>());
     }
   };
   for (std::int32_t i = 0; i < count; ++i) {
@@ -65,24 +68,27 @@ void BytePairMerges::apply(std::vector<TokenId>& ids) const {
              .next = i + 1 < count ? i + 1 : kNoSymbol};
   }
   for (std::int32_t i = 0; i < count; ++i) consider(i);
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());
+  begun = true;
 
   while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), comes_later);
-    const MergeCandidate top = heap.back();
+    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+    const auto position = static_cast<std::int32_t>(heap.back() & 0xFFFFFFFF);
+    const TokenId merged = result_of(static_cast<std::int32_t>(heap.back() >> 32));
     heap.pop_back();
-    MergeSymbol& left = at(top.position);
+    MergeSymbol& left = at(position);
     if (left.id == kJoined || left.next == kNoSymbol) continue;
     // The neighbours may have changed by now. If they still give the same piece, they are joined,
     // as in Hugging Face's tokenizers.
     MergeSymbol& right = at(left.next);
     const Rule* const rule = find(left.id, right.id);
-    if (rule == nullptr || rule->merged != top.merged) continue;
-    left.id = top.merged;
+    if (rule == nullptr || rule->merged != merged) continue;
+    left.id = merged;
     left.next = right.next;
     right.id = kJoined;
-    if (left.next != kNoSymbol) at(left.next).previous = top.position;
+    if (left.next != kNoSymbol) at(left.next).previous = position;
     if (left.previous != kNoSymbol) consider(left.previous);
-    consider(top.position);
+    consider(position);
   }
   ids.clear();
   for (const MergeSymbol& symbol : symbols) {

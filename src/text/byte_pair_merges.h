@@ -35,7 +35,11 @@ class BytePairMerges {
     }
   };
   std::unordered_map<std::uint64_t, Rule, PairHash> rules_;
+  std::vector<TokenId> results_;  // by rank; empty where a rank is its result
 
+  TokenId result_of(std::int32_t rank) const {
+    return results_.empty() ? rank : results_[static_cast<std::size_t>(rank)];
+  }
   const Rule* find(TokenId left, TokenId right) const;
 };
 

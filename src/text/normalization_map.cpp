@@ -135,20 +135,38 @@ bool NormalizationMap::count_matches() {
   return true;
 }
 
-std::optional<std::string_view> NormalizationMap::replacement(std::string_view text) const {
+template <class Action>
+void NormalizationMap::for_each_match(std::string_view text, Action action) const {
   std::size_t from = base(0);
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t unit = from ^ byte;
     // The label of a value has its highest bit, so that no byte equals it.
-    if (byte == 0 || (units_[unit] & (1u << 31 | 0xff)) != byte) return std::nullopt;
+    if (byte == 0 || (units_[unit] & (1u << 31 | 0xff)) != byte) return;
     if (has_leaf(unit)) {
       const std::string_view rest = texts_.substr(text_of(unit));
-      return rest.substr(0, rest.find('\0'));
+      if (!action(i + 1, rest.substr(0, rest.find('\0')))) return;
     }
     from = base(unit);
   }
-  return std::nullopt;
+}
+
+std::optional<std::string_view> NormalizationMap::replacement(std::string_view text) const {
+  std::optional<std::string_view> found;
+  for_each_match(text, [&](std::size_t, std::string_view written) {
+    found = written;
+    return false;
+  });
+  return found;
+}
+
+NormalizationMap::Match NormalizationMap::longest(std::string_view text) const {
+  Match found;
+  for_each_match(text, [&](std::size_t length, std::string_view written) {
+    found = {.length = length, .written = written};
+    return true;
+  });
+  return found;
 }
 
 std::string NormalizationMap::apply(std::string_view text) const {

@@ -28,6 +28,14 @@ class NormalizationMap {
   // nobody can have meant them: a damaged table may have more than it has bytes.
   bool for_each_rule(const std::function<void(const std::string&, std::string_view)>& action) const;
 
+  // The longest rule that matches the beginning of the text, as SentencePiece's library applies
+  // them; empty if there is none. The text holds no NUL.
+  struct Match {
+    std::size_t length = 0;  // bytes of the text
+    std::string_view written;
+  };
+  Match longest(std::string_view text) const;
+
   // Valid UTF-8 as Hugging Face's tokenizers normalise it. They take a grapheme of up to five bytes
   // as a whole, and replace it by what the shortest rule that matches its beginning writes. They go
   // through longer graphemes, and those without a rule, character by character.
@@ -53,6 +61,10 @@ class NormalizationMap {
   // Where the text of a unit's leaf begins in texts_.
   std::size_t text_of(std::size_t i) const { return units_[base(i)] & ~(1u << 31); }
 
+  // Calls action(length, replacement) for the rules that match the beginning of the text, the
+  // shortest first, until it returns false.
+  template <class Action>
+  void for_each_match(std::string_view text, Action action) const;
   // The replacement by the shortest rule that matches the beginning of the text.
   std::optional<std::string_view> replacement(std::string_view text) const;
   bool keeps_space(std::size_t unit) const;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "text/marked_words.h"
 #include "text/sentencepiece_model.h"
+#include "text/sentencepiece_splitter.h"
 #include "text/vocabulary_tokenizer.h"
 #include "text/word_cache.h"
 
@@ -85,6 +86,9 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   // The model without the space that it puts before every text. Made on first use.
   mutable std::once_flag has_further_;
   mutable sentencepiece::SentencePieceProcessor further_;
+  // For long texts; nullptr for some models. Made on first use.
+  mutable std::once_flag has_splitter_;
+  mutable std::unique_ptr<SentencePieceSplitter> splitter_;
 
   void encode_text(std::string_view text, SpecialNames names,
                    std::vector<TokenId>& ids) const override {
@@ -144,12 +148,23 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   void encode_directly(const sentencepiece::SentencePieceProcessor& processor,
                        std::string_view text, std::vector<TokenId>& ids) const {
     std::vector<int> found;
-    const auto status = processor.Encode(text, &found);
-    if (!status.ok()) throw_failure("SentencePiece", status.message());
+    if (!split_long(text, /*continues=*/&processor == &further_, found)) {
+      const auto status = processor.Encode(text, &found);
+      if (!status.ok()) throw_failure("SentencePiece", status.message());
+    }
     for (const int id : found) {
       // A foreign model may list its mask as user-defined, which the library finds in text.
       ids.push_back(is_special(id) ? special_.unknown : id);
     }
+  }
+
+  // False for texts that the library splits fast enough, and for what it alone can split.
+  bool split_long(std::string_view text, bool continues, std::vector<int>& ids) const {
+    constexpr std::size_t kLong = 1000;  // bytes
+    if (text.size() < kLong || text.find('\0') != std::string_view::npos) return false;
+    std::call_once(has_splitter_, [&] { splitter_ = SentencePieceSplitter::of(file_contents()); });
+    if (splitter_) splitter_->split(text, continues, ids);
+    return splitter_ != nullptr;
   }
 
   // Words can be split one by one if each gets a leading marker, a space always becomes that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -211,6 +212,65 @@ SubwordMerges::Symbol SubwordMerges::symbol_of(const std::string& text) const {
   return found == symbols_.end() ? kOther : found->second;
 }
 
+// The earliest pair of all is merged everywhere at once, from the left, then the earliest of what
+// there is then. A heap of pairs makes that n log n in the length of the word.
+void SubwordMerges::merge_parts(std::vector<Part>& parts) const {
+  const std::size_t none = parts.size();
+  std::vector<std::size_t> next(parts.size()), previous(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    next[i] = i + 1;
+    previous[i] = i == 0 ? none : i - 1;
+  }
+  const auto rank_at = [&](std::size_t i) {
+    if (next[i] == none || parts[i].symbol == kOther || parts[next[i]].symbol == kOther) return -1;
+    const auto found = merges_.find(pair_key(parts[i].symbol, parts[next[i]].symbol));
+    return found == merges_.end() ? -1 : found->second.rank;
+  };
+  using Candidate = std::pair<std::int32_t, std::size_t>;  // rank, index of the left part
+  std::vector<Candidate> heap;
+  const auto consider = [&](std::size_t i) {
+    if (const std::int32_t rank = i == none ? -1 : rank_at(i); rank >= 0) {
+      heap.emplace_back(rank, i);
+      std::ranges::push_heap(heap, std::greater<>());
+    }
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) consider(i);
+  std::vector<std::size_t> places;
+  while (!heap.empty()) {
+    const std::int32_t rank = heap.front().first;
+    places.clear();
+    while (!heap.empty() && heap.front().first == rank) {
+      std::ranges::pop_heap(heap, std::greater<>());
+      const std::size_t i = heap.back().second;
+      heap.pop_back();
+      if (next[i] != i && rank_at(i) == rank && (places.empty() || places.back() != i)) {
+        places.push_back(i);
+      }
+    }
+    std::erase_if(places, [&](std::size_t i) {
+      if (next[i] == i) return true;  // merged into the part before it, just now
+      const std::size_t right = next[i];
+      const auto key = pair_key(parts[i].symbol, parts[right].symbol);
+      parts[i].symbol = merges_.at(key).result;
+      parts[i].end = parts[right].end;
+      parts[i].ends_word = parts[right].ends_word;
+      next[i] = next[right];
+      if (next[i] != none) previous[next[i]] = i;
+      next[right] = right;  // gone
+      return false;
+    });
+    for (const std::size_t i : places) {
+      consider(previous[i]);
+      consider(i);
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (next[i] != i) parts[kept++] = parts[i];
+  }
+  parts.resize(kept);
+}
+
 std::vector<SubwordMerges::Part> SubwordMerges::merge(std::string_view word, bool ends_word) const {
   std::vector<Part> parts;
   for (std::size_t position = 0; position < word.size();) {
@@ -228,34 +288,7 @@ std::vector<SubwordMerges::Part> SubwordMerges::merge(std::string_view word, boo
                      .ends_word = true,
                      .symbol = symbol_of(std::string(kWordEnd))});
   }
-  const auto merge_at = [&](std::size_t i) -> const Merge* {
-    if (parts[i].symbol == kOther || parts[i + 1].symbol == kOther) return nullptr;
-    const auto found = merges_.find(pair_key(parts[i].symbol, parts[i + 1].symbol));
-    return found == merges_.end() ? nullptr : &found->second;
-  };
-  while (parts.size() > 1) {
-    const Merge* best = nullptr;
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-      const Merge* const here = merge_at(i);
-      if (here != nullptr && (best == nullptr || here->rank < best->rank)) best = here;
-    }
-    if (best == nullptr) break;
-    // Merges everywhere at once, from the left. A part that has just been merged is not merged
-    // again.
-    std::vector<Part> merged;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (i + 1 < parts.size() && merge_at(i) == best) {
-        merged.push_back({.begin = parts[i].begin,
-                          .end = parts[i + 1].end,
-                          .ends_word = parts[i + 1].ends_word,
-                          .symbol = best->result});
-        ++i;
-      } else {
-        merged.push_back(parts[i]);
-      }
-    }
-    parts = std::move(merged);
-  }
+  merge_parts(parts);
   if (parts.size() > 1 && parts.back().begin == parts.back().end) {
     parts.pop_back();
     parts.back().ends_word = true;

@@ -84,6 +84,7 @@ class SubwordMerges {
 
   Symbol symbol_of(const std::string& text) const;
   std::vector<Part> merge(std::string_view word, bool ends_word) const;
+  void merge_parts(std::vector<Part>& parts) const;
   void take_apart(const SubwordPiece& piece, const std::function<bool(const SubwordPiece&)>& known,
                   std::vector<SubwordPiece>& pieces) const;
 };

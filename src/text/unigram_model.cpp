@@ -1,56 +1,47 @@
 #include "text/unigram_model.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "text/byte_pieces.h"
-#include "text/piece_trie.h"
-#include "text/utf8.h"
+#include "text/unigram_path.h"
 
 namespace roformer {
 namespace {
 
 constexpr double kUnknownPenalty = 10.0;
 
-// The best way to cover a word up to a place in it.
-struct BestEnd {
-  double score = 0;
-  std::int32_t length = 0;  // bytes of its last piece; 0: no way ends here
-  TokenId id = -1;
-};
-
 class UnigramModel final : public WordSplitter {
  public:
   UnigramModel(UnigramOptions options, const std::vector<std::string>& pieces,
                const std::vector<bool>& usable)
-      : options_(std::move(options)) {
-    for (std::size_t id = 0; id < options_.scores.size(); ++id) {
-      if (usable[id]) trie_.insert(pieces[id], static_cast<TokenId>(id));
+      : byte_fallback_(options.byte_fallback) {
+    for (std::size_t id = 0; id < options.scores.size(); ++id) {
+      if (!usable[id]) continue;
+      pieces_.trie.insert(pieces[id], static_cast<TokenId>(id));
+      pieces_.longest = std::max(pieces_.longest, pieces[id].size());
     }
-    if (options_.byte_fallback) byte_pieces_ = BytePieces(pieces, usable);
-    unknown_score_ = *std::ranges::min_element(options_.scores) - kUnknownPenalty;
+    if (byte_fallback_) byte_pieces_ = BytePieces(pieces, usable);
+    pieces_.unknown_score = *std::ranges::min_element(options.scores) - kUnknownPenalty;
+    pieces_.unknown = options.unknown;
+    pieces_.scores = std::move(options.scores);
   }
 
   void split(std::string_view word, std::vector<TokenId>& ids) const override {
-    const std::vector<BestEnd> ends = best_ends(word);
-    std::vector<std::pair<std::size_t, std::size_t>> parts;  // of the best way, from its end
+    std::string_view part;  // a piece, or unknown characters that are joined
     bool after_unknown = false;
-    for (std::size_t end = word.size(); end > 0;) {
-      const std::size_t begin = end - static_cast<std::size_t>(ends[end].length);
-      const bool unknown = ends[end].id == options_.unknown;
+    UnigramPath<double>(pieces_, word).for_each_piece([&](std::string_view piece, TokenId id) {
+      const bool unknown = id == pieces_.unknown;
       if (unknown && after_unknown) {
-        parts.back().first = begin;
+        part = {part.data(), part.size() + piece.size()};
       } else {
-        parts.emplace_back(begin, end);
+        if (!part.empty()) append(part, ids);
+        part = piece;
       }
       after_unknown = unknown;
-      end = begin;
-    }
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      append(word.substr(part->first, part->second - part->first), ids);
-    }
+    });
+    if (!part.empty()) append(part, ids);
   }
 
   // Sums of scores are rounded, so that a part may have another best way alone than inside of a
@@ -58,40 +49,17 @@ class UnigramModel final : public WordSplitter {
   bool splits_at_markers() const override { return false; }
 
  private:
-  UnigramOptions options_;
-  PieceTrie trie_;
+  UnigramPieces pieces_;
+  bool byte_fallback_;
   BytePieces byte_pieces_;
-  double unknown_score_ = 0;
-
-  std::vector<BestEnd> best_ends(std::string_view word) const {
-    std::vector<BestEnd> ends(word.size() + 1);
-    for (std::size_t begin = 0; begin < word.size();) {
-      const double so_far = ends[begin].score;
-      const auto consider = [&](std::size_t length, double score, TokenId id) {
-        BestEnd& end = ends[begin + length];
-        if (end.length != 0 && score + so_far <= end.score) return;
-        end = {.score = score + so_far, .length = static_cast<std::int32_t>(length), .id = id};
-      };
-      std::size_t next = begin;
-      next_code_point(word, next);
-      bool known = false;  // the character alone is a piece
-      trie_.for_each_prefix(word.substr(begin), [&](TokenId id, std::size_t length) {
-        consider(length, options_.scores[static_cast<std::size_t>(id)], id);
-        known = known || length == next - begin;
-      });
-      if (!known) consider(next - begin, unknown_score_, options_.unknown);
-      begin = next;
-    }
-    return ends;
-  }
 
   // Unknown characters that were joined may be a piece.
   void append(std::string_view part, std::vector<TokenId>& ids) const {
-    const PieceTrie::Match match = trie_.longest_prefix(part);
+    const PieceTrie::Match match = pieces_.trie.longest_prefix(part);
     if (match.length == part.size()) {
       ids.push_back(match.id);
-    } else if (!options_.byte_fallback || !byte_pieces_.append(part, ids)) {
-      ids.push_back(options_.unknown);
+    } else if (!byte_fallback_ || !byte_pieces_.append(part, ids)) {
+      ids.push_back(pieces_.unknown);
     }
   }
 };

@@ -43,6 +43,12 @@ std::vector<std::string> numbers_of_table(const std::string& output) {
   return numbers;
 }
 
+// The JSON of a bootstrap without our two-sided p, which sacreBLEU's lacks.
+std::string without_two_sided(const std::string& output) {
+  return std::regex_replace(
+      output, std::regex(",\\s*\"p_two_sided\": [0-9.e-]+|,\\s*\"p_two_sided\": null"), "");
+}
+
 struct Signature {
   std::string line, name, text;
 };
@@ -90,14 +96,40 @@ TEST_CASE("score prints what sacreBLEU prints") {
     const std::string output = wanted["output"].get<std::string>();
     CHECK(found.code == 0);
     if (!has(output, "Metric signatures")) {
-      CHECK(found.output == output);
+      CHECK(without_two_sided(found.output) == output);
       continue;
     }
-    CHECK(numbers_of_table(found.output) == numbers_of_table(output));
+    // A bootstrap has our two-sided p beside sacreBLEU's.
+    std::vector<std::string> missing;
+    std::ranges::set_difference(numbers_of_table(output), numbers_of_table(found.output),
+                                std::back_inserter(missing));
+    CHECK(missing.empty());
+    const bool further = has(found.output, "p, two-sided");
+    CHECK(further == has(wanted["arguments"].dump(), "--paired-bs"));
+    if (!further) CHECK(numbers_of_table(found.output) == numbers_of_table(output));
     for (const auto& [line, name, signature] : signatures_of(output)) {
       INFO(line);
       CHECK(has(found.output, "\n" + name + "|" + signature + "\n"));
     }
+  }
+}
+
+TEST_CASE("a bootstrap has a two-sided p beside it, whose seed and trials are printed") {
+  const CaseFolder folder;
+  const std::vector<std::string> words{"one.txt",     "ref.txt",   "--other",      "two.txt",
+                                       "--paired-bs", "--metrics", "bleu,chrf,ter"};
+  const Outcome text = run_score(words);
+  CHECK(has(text.output, "p, two-sided"));
+  CHECK(has(text.output, "one-sided"));
+  CHECK(has(text.output, "10,000 trials"));
+  CHECK(has(text.output, "seed 12345"));
+  std::vector<std::string> as_json = words;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto json = nlohmann::json::parse(run_score(as_json).output);
+  for (const char* metric : {"BLEU", "chrF2", "TER"}) {
+    CHECK(json[0][metric]["p_two_sided"].is_null());
+    CHECK(json[1][metric]["p_two_sided"].get<double>() > 0);
+    CHECK(json[1][metric]["p_value"].get<double>() > 0);
   }
 }
 

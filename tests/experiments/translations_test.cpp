@@ -109,7 +109,9 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
   REQUIRE(report.tests.rows().size() == 1);
   CHECK(report.tests.text(0, 0) == "rope");
   CHECK(report.tests.text(0, 1) == "none");
-  CHECK(report.tests.text(0, 6) == report.tests.text(0, 5));  // one comparison
+  CHECK(report.tests.text(0, 7) == report.tests.text(0, 6));  // one comparison
+  CHECK(report.tests.text(0, 6) == "0.0001");                 // rope is better in every sentence
+  CHECK(has(report.tests_caption, "nearly one-sided"));
 
   REQUIRE(report.by_length.series.size() == 2);
   CHECK(report.by_length.series[0].x.size() == 2);  // 4 words, and 15
@@ -130,6 +132,14 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
     write_study_record(fake.path / "r.json", fake.path / "tiny.yaml", outcome.study, outcome, {});
     CHECK(to_markdown(recorded_table(fake.path / "r.json", "translations")) == scores);
     CHECK(has(recorded_chart(fake.path / "r.json", "bleu_by_length"), "words of the source"));
+    const nlohmann::json record = read_record(fake.path / "r.json");
+    for (const auto& one : record["runs"]) {
+      const bool rope = one["name"].get<std::string>().starts_with("rope");
+      CHECK(one["figures"]["test_bleu"] == Approx(rope ? 100 : bleu.score().score));
+      CHECK(one["figures"].contains("test_chrf"));
+      CHECK(one["figures"].contains("test_bleu_compound_split"));
+    }
+    CHECK(record["signatures"]["test_bleu"] == bleu.score().signature);
   }
   SECTION("a file of other length is decoded again") {
     for (const auto& entry : fs::directory_iterator(fake.runs() / "evaluations")) {

@@ -2,6 +2,8 @@
 // make_translation_cases.py wrote with sacreBLEU, NumPy and the Perl scripts of Moses.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -190,6 +192,41 @@ TEST_CASE("paired tests give sacreBLEU's p-values and intervals") {
       CHECK(results[i].interval->mean == nearly(wanted["mean"].get<double>()));
       CHECK(results[i].interval->half_width == nearly(wanted["half_width"].get<double>()));
     }
+  }
+}
+
+TEST_CASE("the two-sided p-value is that of paired approximate randomisation, with ties") {
+  const Json cases = Json::parse(read_file(FIXTURES "/two_sided_cases.json"));
+  const std::vector<std::string> references = texts(cases["references"]);
+  const auto trials = cases["trials"].get<std::size_t>();
+  for (const Json& one : cases["cases"]) {
+    const auto metric = metric_of(one);
+    const auto table = [&](const Json& lines) {
+      StatisticsTable rows(metric->width());
+      for (std::size_t i = 0; i < references.size(); ++i) {
+        const std::string line = lines[i];
+        const std::string_view reference = references[i];
+        rows.append(metric->row(line, std::span(&reference, 1)));
+      }
+      return rows;
+    };
+    const StatisticsTable baseline = table(cases["baseline"]);
+    const StatisticsTable system = table(cases["systems"][one["system"].get<std::size_t>()]);
+    INFO(one.dump());
+    const double found = two_sided_p_value(*metric, baseline, system, trials, kResamplingSeed);
+    const auto is_near = [&](double wanted) {  // both are of 10,000 draws
+      const double share = std::max(wanted, 1e-4);
+      const double error = std::sqrt(2 * share * (1 - share) / static_cast<double>(trials));
+      return std::abs(found - wanted) <= 4.5 * error + 1e-3;
+    };
+    CHECK(is_near(one["with_ties"].get<double>()));
+    // sacreBLEU leaves ties out, which are rare where most sentences differ.
+    const auto sacrebleu = one["sacrebleu"].get<double>();
+    const bool has_ties = one["system"] < 2 || one["metric"] == "ter";
+    CHECK((has_ties ? found >= sacrebleu - 0.03 : is_near(sacrebleu)));
+    CHECK(found == two_sided_p_value(*metric, baseline, system, trials, kResamplingSeed));
+    // Swapping the systems changes nothing but rounding.
+    CHECK(two_sided_p_value(*metric, system, baseline, trials, kResamplingSeed) == found);
   }
 }
 
