@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "bench/products.h"
+#include "bench/step_arithmetic.h"
 #include "bench/timing.h"
 #include "config/task_facts.h"
 #include "tasks/classification/classification_task.h"
@@ -97,44 +97,7 @@ class RandomLanguage : public RandomObjective<LanguageModel> {
   bool repeats_its_work() const override { return model_.repeats_its_work(); }
 };
 
-// The matrix products of one step: multiply-adds times two for FLOP and three for forward and both
-// gradients. After the last attention only the targets' rows are computed.
-double language_gflop(const Settings& settings, double tokens, double targets) {
-  const ModelSettings& model = settings.model;
-  const LayerProducts layer = layer_products(model);
-  const auto width = static_cast<double>(model.width);
-  const auto layers = static_cast<double>(model.layers);
-  const double narrow =
-      model.embedding_width > 0 ? static_cast<double>(model.embedding_width) : width;
-  const double keys =
-      keys_of_layers(settings, model.layers, static_cast<double>(settings.data.length),
-                     task_facts(settings.task).causal);
-  const double stack = layers * tokens * layer.projections +
-                       ((layers - 1) * tokens + targets) * layer.rest + tokens * keys * layer.pair;
-  const double dense = model.head == LanguageHeadKind::bert ? width : 0;
-  const double head = targets * narrow * (dense + static_cast<double>(model.vocabulary));
-  return 6 * (stack + head) * 1e-9;
-}
-
 // --- Classifiers ---
-
-// The matrix products of a forward pass: multiply-adds times two. After the last attention and in
-// the head only the first tokens are computed.
-double classifier_gflop(const Settings& settings, const std::vector<std::int64_t>& lengths) {
-  const LayerProducts layer = layer_products(settings.model);
-  const auto width = static_cast<double>(settings.model.width);
-  const auto layers = static_cast<double>(settings.model.layers);
-  const auto examples = static_cast<double>(lengths.size());
-  double tokens = 0, pairs = 0;  // pairs: of all layers
-  for (const std::int64_t length : lengths) {
-    const auto count = static_cast<double>(length);
-    tokens += count;
-    pairs += count * keys_of_layers(settings, settings.model.layers, count, /*causal=*/false);
-  }
-  const double stack = layers * tokens * layer.projections +
-                       ((layers - 1) * tokens + examples) * layer.rest + pairs * layer.pair;
-  return 2 * (stack + examples * width * width) * 1e-9;
-}
 
 std::vector<EncodedText> random_texts(const Settings& settings,
                                       const std::vector<std::int64_t>& lengths,
@@ -211,25 +174,6 @@ std::vector<PairLength> wmt_lengths() {
   return lengths;
 }
 
-// The matrix products of one pair's step, as language_gflop() counts them.
-double pair_gflop(const Settings& settings, const PairLength& pair) {
-  const LayerProducts layer = layer_products(settings.model);
-  const std::int64_t encoder = settings.model.layers;
-  const std::int64_t decoder =
-      settings.translation.decoder_layers > 0 ? settings.translation.decoder_layers : encoder;
-  const double source = pair.source, target = pair.target;
-  const auto stack = [&](std::int64_t layers, double length, bool causal) {
-    return length * (static_cast<double>(layers) * (layer.projections + layer.rest) +
-                     keys_of_layers(settings, layers, length, causal) * layer.pair);
-  };
-  const double cross =
-      static_cast<double>(decoder) *
-      (target * layer.cross_target + source * layer.cross_source + source * target * layer.pair);
-  const double head = target * static_cast<double>(settings.model.width) *
-                      static_cast<double>(settings.model.vocabulary);
-  return 6 * (stack(encoder, source, false) + stack(decoder, target, true) + cross + head) * 1e-9;
-}
-
 struct PairBatch : TrainingBatch {
   TranslationBatch pairs;
 };
@@ -284,6 +228,22 @@ std::unique_ptr<TrainingObjective> random_language(const Settings& settings,
   return std::make_unique<RandomLanguage>(settings, plan);
 }
 
+std::unique_ptr<TrainingObjective> random_texts_objective(const Settings& given,
+                                                          const ComputePlan& plan,
+                                                          std::int64_t length) {
+  Settings settings = given;
+  settings.task = TaskKind::glue;
+  settings.glue.task = GlueTask::mrpc;
+  settings.glue.class_names.clear();
+  return std::make_unique<RandomSentences>(
+      settings, plan,
+      std::vector<std::int64_t>(static_cast<std::size_t>(settings.training.batch), length));
+}
+
+std::unique_ptr<TrainingObjective> random_pairs(const Settings& settings, const ComputePlan& plan) {
+  return std::make_unique<RandomPairs>(settings, plan, wmt_buckets(settings.training.batch_tokens));
+}
+
 StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
                                        const BenchmarkRounds& rounds) {
   TimedTraining training(random_language(settings, plan), settings);
@@ -294,12 +254,15 @@ StepBenchmark benchmark_language_model(const Settings& settings, const ComputePl
     targets += static_cast<double>(step.targets) / static_cast<double>(rounds.measured);
   }
   const std::int64_t tokens = settings.training.batch * settings.data.length;
-  return step_benchmark(times,
-                        {.parameters = training.parameters().count(),
-                         .tokens = tokens,
-                         .examples = settings.training.batch,
-                         .gflop = language_gflop(settings, static_cast<double>(tokens), targets)},
-                        plan);
+  return step_benchmark(
+      times,
+      {.parameters = training.parameters().count(),
+       .tokens = tokens,
+       .examples = settings.training.batch,
+       .gflop = language_gflop(settings, {.tokens = static_cast<double>(tokens),
+                                          .targets = targets,
+                                          .length = static_cast<double>(settings.data.length)})},
+      plan);
 }
 
 std::vector<std::int64_t> sst2_lengths(std::int64_t sentences) {
@@ -321,8 +284,7 @@ StepBenchmark benchmark_classifier(const Settings& settings, const ComputePlan& 
   const RoundTimes times =
       time_rounds(rounds, 1, [&](std::int64_t number) { return training.step(number); });
   return step_benchmark(
-      times,
-      classifier_work(training.parameters(), lengths, 3 * classifier_gflop(settings, lengths)),
+      times, classifier_work(training.parameters(), lengths, 3 * text_gflop(settings, lengths)),
       plan);
 }
 
@@ -336,8 +298,7 @@ StepBenchmark benchmark_prediction(const Settings& settings, const ComputePlan& 
     return {.milliseconds = time_of([&] { model.predict(texts); })};
   });
   return step_benchmark(
-      times, classifier_work(model.parameters(), lengths, classifier_gflop(settings, lengths)),
-      plan);
+      times, classifier_work(model.parameters(), lengths, text_gflop(settings, lengths)), plan);
 }
 
 std::vector<LengthBucket> wmt_buckets(std::int64_t tokens) {
@@ -363,7 +324,7 @@ StepBenchmark benchmark_translator(const Settings& settings, const ComputePlan& 
     work.examples += std::ssize(bucket);
     for (const PairLength& pair : bucket) {
       work.tokens += pair.target;
-      work.gflop += pair_gflop(settings, pair) / static_cast<double>(count);
+      work.gflop += pair_gflop(settings, pair.source, pair.target) / static_cast<double>(count);
     }
   }
   work.examples /= count;

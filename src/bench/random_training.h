@@ -17,6 +17,14 @@ namespace roformer {
 std::unique_ptr<TrainingObjective> random_language(const Settings& settings,
                                                    const ComputePlan& plan);
 
+// A classifier of two classes on training.batch texts of `length` random tokens.
+std::unique_ptr<TrainingObjective> random_texts_objective(const Settings& settings,
+                                                          const ComputePlan& plan,
+                                                          std::int64_t length);
+
+// A translator on wmt_buckets(training.batch_tokens), a bucket for each number of a batch.
+std::unique_ptr<TrainingObjective> random_pairs(const Settings& settings, const ComputePlan& plan);
+
 // Full training steps (batch, forward, backward, clipping, AdamW) of a language model.
 StepBenchmark benchmark_language_model(const Settings& settings, const ComputePlan& plan,
                                        const BenchmarkRounds& rounds);

@@ -258,6 +258,7 @@ struct ListedCommand {
 const std::vector<ListedCommand>& listed_commands() {
   static const std::vector<ListedCommand> list = {
       {"train", "Train one configuration", kGroupTraining},
+      {"estimate", "Parameters, memory and time of a training, before it begins", kGroupTraining},
       {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
       {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
       {"embed", "Vectors of texts by a trained encoder", kGroupTraining},

@@ -72,6 +72,7 @@ void add_config_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
 void add_embed_command(CLI::App& program);
+void add_estimate_command(CLI::App& program);
 void add_evaluate_command(CLI::App& program);
 void add_explain_command(CLI::App& program);
 void add_export_command(CLI::App& program);

@@ -20,6 +20,7 @@ std::unique_ptr<CLI::App> make_whole_program() {
                        {"data", add_data_command},
                        {"doctor", add_doctor_command},
                        {"embed", add_embed_command},
+                       {"estimate", add_estimate_command},
                        {"evaluate", add_evaluate_command},
                        {"explain", add_explain_command},
                        {"export", add_export_command},

@@ -58,7 +58,7 @@ TEST_CASE("the estimate has one moment of Muon's matrices") {
   CHECK(matrices == 2 * (4 * 32 * 32 + 2 * 32 * 64));  // layers, width 32, inner width 64
   CHECK(numbers_of_muon({}, parameters) == 0);
   const auto state = [&](std::int64_t of_muon) {
-    return estimate_memory(run.settings, parameters.count(), 128, plan, 1, of_muon).state;
+    return estimate_memory(run.settings, parameters.count(), 128, plan, 1, of_muon).state();
   };
   CHECK(state(0) - state(matrices) == 4 * static_cast<std::uint64_t>(matrices));
 }
