@@ -8,6 +8,8 @@
 #include "config/schemes/path.h"
 #include "position/scheme_parts.h"
 #include "tensor/aten.h"
+#include "tensor/dispatch.h"
+#include "tensor/householder_attention.h"
 
 namespace roformer {
 namespace {
@@ -25,6 +27,7 @@ class Path : public PositionScheme {
     return {.running_sums = settings_.forget_gate,
             .scores = ContentScores::own,
             .changes_keys = true,
+            .attends = !settings_.forget_gate,
             .token_inputs = true,
             .token_inputs_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
   }
@@ -51,6 +54,18 @@ class Path : public PositionScheme {
     products.key = terms.key.to(type);
     products.scale = terms.scale;
     return householder_scores(products);
+  }
+
+  at::Tensor attended(const AttentionContext& context, const at::Tensor& query,
+                      const at::Tensor& key, const at::Tensor& value) const override {
+    const at::ScalarType type = accumulate_type(query.scalar_type());
+    const HouseholderInputs products = products_of(context);
+    return householder_attention({.query = query,
+                                  .key = key,
+                                  .value = value,
+                                  .w = products.w.to(type),
+                                  .beta = products.beta.to(type),
+                                  .scale = score_scale(head_width_)});
   }
 
   at::Tensor running_sums(const AttentionContext& context) const override {
