@@ -128,10 +128,21 @@ class Path : public PositionScheme {
   HouseholderInputs products_of(const AttentionContext& context) const {
     const at::Tensor& token_inputs = context.token_inputs;
     const std::int64_t count = context.queries.count(), settled = token_inputs.size(2) - count;
-    const at::Tensor direction = directions(context, settled, count);
-    const at::Tensor length = (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
     const at::Tensor beta = token_inputs.narrow(2, settled, count).select(-1, head_width_);
-    return {.w = direction / length, .beta = 2 * at::sigmoid(beta), .settled = settled};
+    return {.w = unit_directions(context, settled, count),
+            .beta = 2 * at::sigmoid(beta),
+            .settled = settled};
+  }
+
+  at::Tensor unit_directions(const AttentionContext& context, std::int64_t first,
+                             std::int64_t count) const {
+    if (first == 0 && settings_.convolution > 0 && runs_loops(context.token_inputs)) {
+      return householder_directions(context.token_inputs.narrow(-1, 0, head_width_),
+                                    layers_[static_cast<std::size_t>(context.layer)].convolution,
+                                    settings_.epsilon);
+    }
+    const at::Tensor direction = directions(context, first, count);
+    return direction / (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
   }
 
   // silu of the convolution over each token and the tokens before it, [B, H, count, D].

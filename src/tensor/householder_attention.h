@@ -19,4 +19,10 @@ struct HouseholderAttention {
 // accumulating type. On a CPU with block products (products.h) only.
 at::Tensor householder_attention(const HouseholderAttention& attention);
 
+// The unit vectors of PaTH: a causal convolution over each feature's tokens, SiLU, and division by
+// sqrt(|v|^2 + epsilon). input [B, H, L, D], float or double; weight [H * D, K] of the same type,
+// the token itself last -> [B, H, L, D], with gradients. On CPUs only.
+at::Tensor householder_directions(const at::Tensor& input, const at::Tensor& weight,
+                                  double epsilon);
+
 }  // namespace roformer
