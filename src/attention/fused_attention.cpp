@@ -29,6 +29,7 @@ struct State {
   at::Tensor output;                                   // [T, HD]
   at::Tensor logarithm;                                // [H, T] of the softmax's denominator
   std::vector<bool> bias_wanted;
+  std::vector<bool> table_wanted;  // of each relative term
 
   // A block's rows of a tensor like heads.projected.
   static at::Tensor rows_of(const TokenBlock& block, const at::Tensor& packed) {
@@ -70,6 +71,15 @@ Gradients backward(const State& state, const at::Tensor& gradient,
   if (state.attention.sums.defined()) {
     results.sums = at::empty_like(state.attention.sums, at::MemoryFormat::Contiguous);
   }
+  bool any_table = false;
+  for (std::size_t i = 0; i < state.table_wanted.size(); ++i) {
+    results.relative.emplace_back();
+    if (!state.table_wanted[i]) continue;
+    results.relative.back() =
+        at::zeros(state.attention.relative[i].table.sizes(), state.logarithm.options());
+    any_table = true;
+  }
+  if (!any_table) results.relative.clear();
   tiled_attention_backward(state.attention, state.output, state.logarithm, gradient.contiguous(),
                            results);
   if (shares) {
@@ -90,6 +100,11 @@ Gradients backward(const State& state, const at::Tensor& gradient,
     all.push_back(wanted);
   }
   if (results.sums.defined()) all.push_back(results.sums);
+  for (std::size_t i = 0; i < state.table_wanted.size(); ++i) {
+    all.push_back(state.table_wanted[i]
+                      ? results.relative[i].to(state.attention.relative[i].table.scalar_type())
+                      : at::Tensor());
+  }
   return all;
 }
 
@@ -101,6 +116,8 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
   std::vector<at::Tensor> recorded{inputs.projected, inputs.bias};
   recorded.insert(recorded.end(), additives.begin(), additives.end());
   if (inputs.sums.defined()) recorded.push_back(inputs.sums);
+  const std::size_t before_tables = recorded.size();
+  for (const RelativeTerm& term : inputs.relative) recorded.push_back(term.table);
   note_attention(AttentionUse::tiles, inputs.projected);
   GradientRecorder recorder("attention/self", std::move(recorded));
 
@@ -117,6 +134,11 @@ at::Tensor fused_attention(const FusedAttentionInputs& inputs) {
                       .key_value_heads = inputs.key_value_heads,
                       .scale = inputs.scale};
   if (inputs.sums.defined()) state->attention.sums = inputs.sums.detach().contiguous();
+  for (std::size_t i = 0; i < inputs.relative.size(); ++i) {
+    state->attention.relative.push_back(inputs.relative[i]);
+    state->attention.relative.back().table = inputs.relative[i].table.detach();
+    state->table_wanted.push_back(recorder.wanted(before_tables + i));
+  }
   at::Tensor bias;
   if (inputs.bias.defined()) bias = inputs.bias.detach().to(wide).contiguous();
   for (std::size_t i = 0; i < inputs.layout.blocks.size(); ++i) {

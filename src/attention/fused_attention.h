@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "tensor/relative_terms.h"
 #include "tensor/rotation.h"
 #include "tensor/token_layout.h"
 
@@ -34,6 +35,9 @@ struct FusedAttentionInputs {
   // c, float64 [H, T]: c_i - c_j is added to the score of query i and key j of a sequence. Requires
   // that `additive` is undefined. CPU only.
   at::Tensor sums = {};
+  // Terms of relative vectors for the longest text. CPU only; then `additive` must be by
+  // difference.
+  std::vector<RelativeTerm> relative = {};
   at::Tensor text_starts = {};  // for packed_attention(): PositionSession::text_starts()
 };
 

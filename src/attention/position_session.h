@@ -57,6 +57,11 @@ class PositionSession {
   bool causal() const { return inputs_.causal; }
   bool exact_gradient() const { return inputs_.attention_gradient == AttentionGradient::exact; }
 
+  // Whether queries and keys are the same tokens at neighbouring positions.
+  bool contiguous() const {
+    return inputs_.queries == inputs_.keys && inputs_.queries.contiguous();
+  }
+
   Extent whole() const {
     return {.queries = inputs_.queries.count(), .keys = inputs_.keys.count()};
   }

@@ -8,6 +8,7 @@
 #include "attention/sdpa_attention.h"
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/tiled_attention.h"
 
@@ -26,13 +27,23 @@ bool is_plain(const SelfAttentionInputs& in, const PositionSession& session) {
          session.attention(in.layer).log_n == LogNScaling::none;
 }
 
+// Whether a softmax of the scheme's scores over all tokens of a text is all there is, on a CPU.
+bool is_whole(const SelfAttentionInputs& in, PositionSession& session) {
+  return runs_loops(in.projected) && in.dropout.probability == 0 &&
+         session.attention(in.layer).log_n == LogNScaling::none && session.contiguous() &&
+         session.adds_nothing(in.layer) && can_tile_attention(in.projected, in.head_width());
+}
+
 }  // namespace
 
 AttentionPath attention_path(const SelfAttentionInputs& in, PositionSession& session) {
   if (!is_softmax(in, session)) return AttentionPath::linear;
   const bool observed = in.observer != nullptr && in.observer->wants(in.layer);
-  if (observed || !is_plain(in, session)) return AttentionPath::scores;
   const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
+  if (!observed && (capabilities.relative_form || capabilities.attends) && is_whole(in, session)) {
+    return capabilities.attends ? AttentionPath::scheme : AttentionPath::tiles;
+  }
+  if (observed || !is_plain(in, session)) return AttentionPath::scores;
   const bool loops = runs_loops(in.projected);
   const std::int64_t width = in.head_width();
   if (!capabilities.transform) {
@@ -74,9 +85,9 @@ Parts parts_of(const SelfAttentionInputs& in, const at::Tensor& packed, const To
   const at::Tensor all = packed.narrow(0, block.begin, block.sequences * block.length)
                              .view({block.sequences, block.length, -1, in.head_width()})
                              .transpose(1, 2);
-  return {.query = all.narrow(1, 0, in.heads),
-          .key = all.narrow(1, in.heads, shared),
-          .value = all.narrow(1, in.heads + shared, shared)};
+  // Their gradients are written side by side, not added up from three of the whole size.
+  const std::vector<at::Tensor> parts = at::split_with_sizes(all, {in.heads, shared, shared}, 1);
+  return {.query = parts[0], .key = parts[1], .value = parts[2]};
 }
 
 // [B, G, L, D] -> [B, H, L, D]: repeats each head for the query heads that it serves.
@@ -205,6 +216,9 @@ at::Tensor by_path(AttentionPath path, const SelfAttentionInputs& in, PositionSe
   const at::Tensor token_inputs = token_inputs_of(in, session, block);
   if (token_inputs.defined()) context.token_inputs = scheme.cached_token_inputs(token_inputs, {});
   switch (path) {
+    case AttentionPath::scheme:
+      note_attention(AttentionUse::tiles, parts.query);
+      return scheme.attended(context, parts.query, parts.key, parts.value);
     case AttentionPath::running_sums:
       return by_running_sums(in, session, parts, context);
     case AttentionPath::kernel:
@@ -293,6 +307,24 @@ at::Tensor by_cache(AttentionPath path, const SelfAttentionInputs& in, PositionS
   return output;
 }
 
+// The scheme's terms of relative vectors for the longest text; nothing where it has none.
+RelativeForm relative_form_of(const SelfAttentionInputs& in, PositionSession& session) {
+  const PositionScheme& scheme = session.scheme(in.layer);
+  if (!scheme.capabilities().relative_form) return {};
+  AttentionContext context = session.context(in.layer, Extent::square(in.layout.longest));
+  context.projections = in.projections;
+  return scheme.relative_form(context);
+}
+
+// The bias of the projection with a shift [H, D] of the queries.
+at::Tensor with_shift(const SelfAttentionInputs& in, const at::Tensor& shift) {
+  if (!shift.defined()) return in.bias;
+  const at::Tensor all =
+      at::constant_pad_nd(shift.flatten().to(accumulate_type(in.projected.scalar_type())),
+                          {0, 2 * in.shared_heads() * in.head_width()});
+  return in.bias.defined() ? in.bias + all : all;
+}
+
 }  // namespace
 
 at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& session) {
@@ -302,18 +334,23 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
   const std::int64_t head_width = in.head_width();
   const at::Tensor sums = sums_of(in, session);
   const bool adds = !packs && !sums.defined();
+  RelativeForm relative = relative_form_of(in, session);
   std::vector<BlockTerms> blocks;
   for (const TokenBlock& block : in.layout.blocks) {
     blocks.push_back({.rotation = session.rotation(in.layer, block.length, head_width)});
     if (!adds) continue;
     const Extent extent = Extent::square(block.length);
     at::Tensor& additive = blocks.back().additive;
+    if (relative.bias.defined()) {
+      additive = relative.bias.narrow(1, in.layout.longest - block.length, 2 * block.length - 1);
+      continue;
+    }
     additive = session.additive_of_differences(in.layer, extent);
     if (!additive.defined()) additive = session.additive(in.layer, extent);
   }
   const FusedAttentionInputs inputs{
       .projected = in.projected,
-      .bias = in.bias,
+      .bias = with_shift(in, relative.query_shift),
       .layout = in.layout,
       .heads = in.heads,
       .key_value_heads = in.shared_heads(),
@@ -321,6 +358,7 @@ at::Tensor self_attention(const SelfAttentionInputs& in, PositionSession& sessio
       .causal = session.causal(),
       .blocks = std::move(blocks),
       .sums = sums,
+      .relative = std::move(relative.terms),
       .text_starts = packs ? session.text_starts(in.layout) : at::Tensor()};
   return packs ? packed_attention(inputs) : fused_attention(inputs);
 }

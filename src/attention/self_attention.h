@@ -45,6 +45,7 @@ enum class AttentionPath {
   tiles,   // fused_attention: all texts at once, no score matrix in memory
   // One call for each group of texts of equal length:
   running_sums,  // running_sum_attention: blocks of queries
+  scheme,        // PositionScheme::attended
   kernel,        // sdpa_attention: LibTorch's kernel
   scores,        // attend: scores that a scheme changes, or an observer wants to see
   linear,        // linear_attention

@@ -58,6 +58,7 @@ class Dape : public PositionScheme {
          .bias = bias,
          .past = settings_.kernel > 1 ? on_device(past_of_pairs(context) >= 0, context.device)
                                       : at::Tensor(),
+         .causal = context.causal && context.mask.defined(),
          .network = {.first_weight = taps(layer.network.first_weight).to(type),
                      .first_bias = layer.network.first_bias.to(type),
                      .second_weight = taps(layer.network.second_weight).to(type),
@@ -265,7 +266,8 @@ class NetworkRows {
         first_bias_(in.network.first_bias.detach().contiguous()),
         second_weight_(in.network.second_weight.detach().contiguous()),
         second_bias_(in.network.second_bias.detach().contiguous()),
-        slope_(static_cast<T>(in.network.slope)) {}
+        slope_(static_cast<T>(in.network.slope)),
+        causal_(in.causal && first_weight_.size(0) == 1) {}
 
   std::int64_t texts() const { return scores_.size(0); }
   std::int64_t heads() const { return scores_.size(1); }
@@ -286,7 +288,7 @@ class NetworkRows {
             .past = past_.defined() ? past_.const_data_ptr<bool>() + query * keys() : nullptr,
             .head_step = queries() * keys(),
             .heads = heads(),
-            .keys = keys(),
+            .keys = seen(query),
             .taps = first_weight_.size(0),
             .hidden = first_weight_.size(2),
             .first_weight = first_weight_.const_data_ptr<T>(),
@@ -296,9 +298,22 @@ class NetworkRows {
             .slope = slope_};
   }
 
+  // Zeros for the query's keys that are not seen.
+  void clear_hidden(const at::Tensor& pairs, std::int64_t text, std::int64_t query) const {
+    for (std::int64_t head = 0; head < heads(); ++head) {
+      T* const row = in_text(pairs, text, query) + head * queries() * keys();
+      std::fill(row + seen(query), row + keys(), T(0));
+    }
+  }
+
  private:
   at::Tensor scores_, bias_, past_, first_weight_, first_bias_, second_weight_, second_bias_;
   T slope_;
+  bool causal_;
+
+  std::int64_t seen(std::int64_t query) const {
+    return causal_ ? keys() - queries() + query + 1 : keys();
+  }
 };
 
 template <typename T>
@@ -319,6 +334,7 @@ at::Tensor looped(const ScoreNetworkInputs& in) {
                row.output = rows.in_text(result, text, query);
                row.memory = memory(row.memory_needed());
                kernels::score_kernels<T>().score_network(row);
+               rows.clear_hidden(result, text, query);
              }
            });
   return recorder.finish(result, [rows, has_bias = in.bias.defined()](const Gradients& gradients) {
@@ -341,6 +357,7 @@ at::Tensor looped(const ScoreNetworkInputs& in) {
               row.to_weights = to_weights;
               row.memory = memory(row.memory_needed());
               kernels::score_kernels<T>().score_network_slopes(row);
+              rows.clear_hidden(to_scores, text, query);
             }
           }
         });

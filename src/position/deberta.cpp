@@ -51,7 +51,9 @@ class Deberta : public PositionScheme {
     }
   }
 
-  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override {
+    return {.scores = ContentScores::changed, .relative_form = true};
+  }
   double score_scale(std::int64_t head_width) const override {
     const int terms = 1 + settings_.content_to_position + settings_.position_to_content;
     return 1 / std::sqrt(static_cast<double>(terms * head_width));
@@ -62,42 +64,27 @@ class Deberta : public PositionScheme {
                           : std::vector<at::Tensor>{table_};
   }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
-    const LayerProjections& weights = settings_.share_projections
-                                          ? context.projections
-                                          : projections_[static_cast<std::size_t>(context.layer)];
     at::Tensor scores = terms.scores;
-    const auto add = [&](const at::Tensor& vectors, at::Tensor weight, const at::Tensor& bias,
-                         RelativeSide side, int sign) {
-      // delta is a monotonic function of the distance, so only the rows within reach are projected.
-      const DistanceRange range = distance_range(context.queries, context.keys);
-      const std::int64_t first = delta(sign * range.least);
-      const std::int64_t last = delta(sign * (range.least + range.count - 1));
-      const std::int64_t begin = std::min(first, last);
-      at::Tensor table = rows(context, begin, std::max(first, last) - begin + 1);
-      if (settings_.bias && bias.defined()) {
-        // W r + b is [W b] [r 1].
-        weight = at::cat({weight, bias.unsqueeze(1)}, 1);
-        table = at::cat({table, at::ones({table.size(0), 1}, table.options())}, 1);
-      }
-      const ProjectedRows products = projected_rows(vectors * terms.scale, table, weight);
-      scores =
-          add_relative_products({.scores = scores,
-                                 .vectors = products.vectors,
-                                 .table = products.table,
-                                 .index = relative_index(context.queries, context.keys,
-                                                         [&](std::int64_t distance) {
-                                                           return delta(sign * distance) - begin;
-                                                         }),
-                                 .side = side});
-    };
-    if (settings_.content_to_position) {
-      add(terms.query, weights.key_weight, weights.key_bias, RelativeSide::query, -1);
-    }
-    if (settings_.position_to_content) {
-      add(terms.key, weights.query_weight, weights.query_bias, RelativeSide::key,
-          settings_.index == DebertaIndex::paper ? 1 : -1);
+    for (const Part& part : parts(context)) {
+      const bool of_keys = part.use == RelativeUse::key_scores;
+      const ProjectedRows products =
+          projected_rows((of_keys ? terms.key : terms.query) * terms.scale, part.rows, part.weight);
+      scores = add_relative_products({.scores = scores,
+                                      .vectors = products.vectors,
+                                      .table = products.table,
+                                      .index = part.index,
+                                      .side = of_keys ? RelativeSide::key : RelativeSide::query});
     }
     return scores;
+  }
+  RelativeForm relative_form(const AttentionContext& context) const override {
+    RelativeForm form;
+    for (const Part& part : parts(context)) {
+      form.terms.push_back({.table = projected_table(part.rows, part.weight, shape_.heads),
+                            .index = part.index,
+                            .use = part.use});
+    }
+    return form;
   }
 
  private:
@@ -109,6 +96,49 @@ class Deberta : public PositionScheme {
   std::vector<LayerProjections> projections_;
 
   std::int64_t delta(std::int64_t past) const { return deberta_row(past, settings_); }
+
+  // One of the two terms: vectors of queries or keys times projected rows of distances.
+  struct Part {
+    RelativeUse use;
+    at::Tensor rows;    // [R, M] or, with a bias, [R, M + 1]
+    at::Tensor weight;  // [H * D, M] or [H * D, M + 1]
+    RelativeIndex index;
+  };
+
+  std::vector<Part> parts(const AttentionContext& context) const {
+    const LayerProjections& weights = settings_.share_projections
+                                          ? context.projections
+                                          : projections_[static_cast<std::size_t>(context.layer)];
+    std::vector<Part> result;
+    const auto add = [&](RelativeUse use, at::Tensor weight, const at::Tensor& bias, int sign) {
+      // delta is a monotonic function of the distance, so only the rows within reach are projected.
+      const DistanceRange range = distance_range(context.queries, context.keys);
+      const std::int64_t first = delta(sign * range.least);
+      const std::int64_t last = delta(sign * (range.least + range.count - 1));
+      const std::int64_t begin = std::min(first, last);
+      at::Tensor table = rows(context, begin, std::max(first, last) - begin + 1);
+      if (settings_.bias && bias.defined()) {
+        // W r + b is [W b] [r 1].
+        weight = at::cat({weight, bias.unsqueeze(1)}, 1);
+        table = at::cat({table, at::ones({table.size(0), 1}, table.options())}, 1);
+      }
+      result.push_back(
+          {.use = use,
+           .rows = table,
+           .weight = weight,
+           .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
+             return delta(sign * distance) - begin;
+           })});
+    };
+    if (settings_.content_to_position) {
+      add(RelativeUse::query_scores, weights.key_weight, weights.key_bias, -1);
+    }
+    if (settings_.position_to_content) {
+      add(RelativeUse::key_scores, weights.query_weight, weights.query_bias,
+          settings_.index == DebertaIndex::paper ? 1 : -1);
+    }
+    return result;
+  }
 
   at::Tensor rows(const AttentionContext& context, std::int64_t begin, std::int64_t count) const {
     const at::Tensor rows = shared_parameter(context, 0, table_).narrow(0, begin, count);

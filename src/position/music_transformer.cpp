@@ -26,8 +26,26 @@ class MusicTransformer : public PositionScheme {
              .initial = normal(1 / std::sqrt(static_cast<double>(in.shape.head_width)))});
   }
 
-  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override {
+    return {.scores = ContentScores::changed, .relative_form = true};
+  }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override {
+    return add_relative_products({.scores = terms.scores,
+                                  .vectors = terms.query * terms.scale,
+                                  .table = tables_[static_cast<std::size_t>(context.layer)],
+                                  .index = index_of(context)});
+  }
+  RelativeForm relative_form(const AttentionContext& context) const override {
+    return {.terms = {{.table = tables_[static_cast<std::size_t>(context.layer)],
+                       .index = index_of(context)}}};
+  }
+
+ private:
+  std::int64_t length_;
+  bool causal_;
+  std::vector<at::Tensor> tables_;  // [H, rows, D]
+
+  RelativeIndex index_of(const AttentionContext& context) const {
     const DistanceRange range = distance_range(context.queries, context.keys);
     const std::int64_t farthest =
         std::max(-range.least, causal_ ? 0 : range.least + range.count - 1);
@@ -39,19 +57,10 @@ class MusicTransformer : public PositionScheme {
     }
     // Future keys of a causal model are hidden, so any row will do for them.
     const std::int64_t greatest = causal_ ? 0 : length_ - 1;
-    return add_relative_products(
-        {.scores = terms.scores,
-         .vectors = terms.query * terms.scale,
-         .table = tables_[static_cast<std::size_t>(context.layer)],
-         .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
-           return std::min(distance, greatest) + length_ - 1;
-         })});
+    return relative_index(context.queries, context.keys, [&](std::int64_t distance) {
+      return std::min(distance, greatest) + length_ - 1;
+    });
   }
-
- private:
-  std::int64_t length_;
-  bool causal_;
-  std::vector<at::Tensor> tables_;  // [H, rows, D]
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include "config/schemes/path.h"
 #include "position/scheme_parts.h"
 #include "tensor/aten.h"
+#include "tensor/dispatch.h"
+#include "tensor/householder_attention.h"
 
 namespace roformer {
 namespace {
@@ -25,6 +27,7 @@ class Path : public PositionScheme {
     return {.running_sums = settings_.forget_gate,
             .scores = ContentScores::own,
             .changes_keys = true,
+            .attends = !settings_.forget_gate,
             .token_inputs = true,
             .token_inputs_before = std::max<std::int64_t>(settings_.convolution - 1, 0)};
   }
@@ -51,6 +54,18 @@ class Path : public PositionScheme {
     products.key = terms.key.to(type);
     products.scale = terms.scale;
     return householder_scores(products);
+  }
+
+  at::Tensor attended(const AttentionContext& context, const at::Tensor& query,
+                      const at::Tensor& key, const at::Tensor& value) const override {
+    const at::ScalarType type = accumulate_type(query.scalar_type());
+    const HouseholderInputs products = products_of(context);
+    return householder_attention({.query = query,
+                                  .key = key,
+                                  .value = value,
+                                  .w = products.w.to(type),
+                                  .beta = products.beta.to(type),
+                                  .scale = score_scale(head_width_)});
   }
 
   at::Tensor running_sums(const AttentionContext& context) const override {
@@ -113,10 +128,21 @@ class Path : public PositionScheme {
   HouseholderInputs products_of(const AttentionContext& context) const {
     const at::Tensor& token_inputs = context.token_inputs;
     const std::int64_t count = context.queries.count(), settled = token_inputs.size(2) - count;
-    const at::Tensor direction = directions(context, settled, count);
-    const at::Tensor length = (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
     const at::Tensor beta = token_inputs.narrow(2, settled, count).select(-1, head_width_);
-    return {.w = direction / length, .beta = 2 * at::sigmoid(beta), .settled = settled};
+    return {.w = unit_directions(context, settled, count),
+            .beta = 2 * at::sigmoid(beta),
+            .settled = settled};
+  }
+
+  at::Tensor unit_directions(const AttentionContext& context, std::int64_t first,
+                             std::int64_t count) const {
+    if (first == 0 && settings_.convolution > 0 && runs_loops(context.token_inputs)) {
+      return householder_directions(context.token_inputs.narrow(-1, 0, head_width_),
+                                    layers_[static_cast<std::size_t>(context.layer)].convolution,
+                                    settings_.epsilon);
+    }
+    const at::Tensor direction = directions(context, first, count);
+    return direction / (direction.square().sum(-1, true) + settings_.epsilon).sqrt();
   }
 
   // silu of the convolution over each token and the tokens before it, [B, H, count, D].

@@ -101,8 +101,11 @@ ProjectedRows projected_rows(const at::Tensor& vectors, const at::Tensor& rows,
                                   weight.view({heads, width, weight.size(1)})),
             .table = rows.unsqueeze(0)};
   }
-  return {.vectors = vectors,
-          .table = at::matmul(rows, weight.t()).view({rows.size(0), heads, width}).transpose(0, 1)};
+  return {.vectors = vectors, .table = projected_table(rows, weight, heads)};
+}
+
+at::Tensor projected_table(const at::Tensor& rows, const at::Tensor& weight, std::int64_t heads) {
+  return at::matmul(rows, weight.t()).view({rows.size(0), heads, -1}).transpose(0, 1);
 }
 
 }  // namespace roformer

@@ -55,6 +55,9 @@ struct ProjectedRows {
   at::Tensor table;
 };
 
+// W r for each head: rows [R, M] and weight [H * D, M] -> [H, R, D].
+at::Tensor projected_table(const at::Tensor& rows, const at::Tensor& weight, std::int64_t heads);
+
 // Chooses the cheaper form for vectors [B, H, L, D], rows [R, M] and weight [H * D, M].
 // Differentiable.
 ProjectedRows projected_rows(const at::Tensor& vectors, const at::Tensor& rows,

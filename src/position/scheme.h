@@ -18,6 +18,7 @@
 #include "config/position_settings.h"
 #include "position/positions.h"
 #include "tensor/parameters.h"
+#include "tensor/relative_terms.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -89,6 +90,14 @@ struct ScoreTerms {
   double scale = 1;
 };
 
+// What scores() and value_term() compute, as terms that tiled attention adds without storing
+// scores.
+struct RelativeForm {
+  std::vector<RelativeTerm> terms = {};
+  at::Tensor query_shift = {};  // [H, D], added to every query before all products; or undefined
+  at::Tensor bias = {};  // by difference of positions, [H, 2L - 1], after the scale; or undefined
+};
+
 // The result of a scheme that replaces the softmax.
 struct AttentionWeights {
   at::Tensor weights;    // [B, H, Lq, Lk], 0 where hidden
@@ -138,6 +147,8 @@ struct SchemeCapabilities {
   bool changes_keys = false;  // later tokens change the keys of earlier ones: changed_keys()
   bool weights = false;       // weights() replaces the softmax
   bool value_term = false;
+  bool relative_form = false;  // relative_form() says all that scores() and value_term() do
+  bool attends = false;        // attended() makes scores, softmax and output in one operation
   bool token_inputs = false;
   // cached_token_inputs() of one token reads this many tokens before it. A cache keeps them even
   // after attention no longer sees them.
@@ -230,6 +241,15 @@ class PositionScheme {
   // Returns the new scores; may change terms.scores in place.
   virtual at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const {
     return terms.scores;
+  }
+  // The same as scores() and value_term() together, for the L contiguous positions of the context's
+  // keys, which are its queries.
+  virtual RelativeForm relative_form(const AttentionContext& context) const { return {}; }
+  // The causal softmax attention of a text's tokens to each other by scores(), which it never
+  // stores for all pairs: [B, H, L, D] each -> [B, H, L, D]. Asked on CPUs only.
+  virtual at::Tensor attended(const AttentionContext& context, const at::Tensor& query,
+                              const at::Tensor& key, const at::Tensor& value) const {
+    return {};
   }
   // Parameters that all layers share and that scores() reads several times per layer (for instance,
   // once for each length in a batch). Their gradients are summed layer by layer in a fixed order,

@@ -147,6 +147,9 @@ struct ScoreNetworkInputs {
   at::Tensor scores;  // A [B, H, Lq, Lk] in the accumulating type
   at::Tensor bias;    // b [H, Lq, Lk], then C = 2H; undefined: C = H
   at::Tensor past;    // bool [Lq, Lk]: pairs that the first layer sees; undefined: all
+  // Whether a mask hides all keys after each of the last Lq tokens. Loops then skip them, for a
+  // network that reads no neighbours, and give 0.
+  bool causal = false;
   ScoreNetwork network;
 };
 

@@ -64,4 +64,15 @@ at::Tensor RelativeVectors::value_term(const AttentionContext& context,
                        clipped(context, left_, right_));
 }
 
+RelativeForm RelativeVectors::relative_form(const AttentionContext& context) const {
+  const Tables& tables = tables_[static_cast<std::size_t>(context.layer)];
+  const RelativeIndex index = clipped(context, left_, right_);
+  RelativeForm form{.terms = {{.table = tables.key.unsqueeze(0), .index = index}}};
+  if (tables.value.defined()) {
+    form.terms.push_back(
+        {.table = tables.value.unsqueeze(0), .index = index, .use = RelativeUse::values});
+  }
+  return form;
+}
+
 }  // namespace roformer

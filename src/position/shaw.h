@@ -19,11 +19,14 @@ class RelativeVectors : public PositionScheme {
   };
 
   SchemeCapabilities capabilities() const override {
-    return {.scores = ContentScores::changed, .value_term = tables_.front().value.defined()};
+    return {.scores = ContentScores::changed,
+            .value_term = tables_.front().value.defined(),
+            .relative_form = true};
   }
   at::Tensor scores(const AttentionContext& context, const ScoreTerms& terms) const override;
   at::Tensor value_term(const AttentionContext& context,
                         const at::Tensor& probabilities) const override;
+  RelativeForm relative_form(const AttentionContext& context) const override;
 
  protected:
   RelativeVectors(std::int64_t left, std::int64_t right) : left_(left), right_(right) {}

@@ -46,7 +46,9 @@ class TransformerXl : public PositionScheme {
     if (!settings_.untie) layers_.erase(layers_.begin());
   }
 
-  SchemeCapabilities capabilities() const override { return {.scores = ContentScores::changed}; }
+  SchemeCapabilities capabilities() const override {
+    return {.scores = ContentScores::changed, .relative_form = true};
+  }
   std::vector<at::Tensor> shared_parameters() const override {
     if (settings_.untie) return {};
     return {layers_.front().u, layers_.front().w};
@@ -59,21 +61,31 @@ class TransformerXl : public PositionScheme {
     const at::Tensor u = (own_u * terms.scale).unsqueeze(1).to(type);  // [H, 1, D]
     const at::Tensor scores =
         terms.scores.add_(at::matmul(u, terms.key.transpose(-2, -1).to(type)));
-    // A causal model hides the future, so its rows end at distance 0.
-    DistanceRange range = distance_range(context.queries, context.keys);
-    const std::int64_t greatest =
-        context.causal ? std::max<std::int64_t>(range.least, 0) : range.least + range.count - 1;
-    range.count = std::min(range.count, greatest - range.least + 1);
+    const DistanceRange range = visible_range(context);
     const ProjectedRows products =
         projected_rows((terms.query + own_w.unsqueeze(1)) * terms.scale,
                        distance_rows(range, layer.weight.options()), layer.weight);
-    return add_relative_products(
-        {.scores = scores,
-         .vectors = products.vectors,
-         .table = products.table,
-         .index = relative_index(context.queries, context.keys, [&](std::int64_t distance) {
-           return std::min(distance, greatest) - range.least;
-         })});
+    return add_relative_products({.scores = scores,
+                                  .vectors = products.vectors,
+                                  .table = products.table,
+                                  .index = index_of(context, range)});
+  }
+  // (q + u).k + (q + w).R is q'.k + q'.R + (w - u).R with q' = q + u.
+  RelativeForm relative_form(const AttentionContext& context) const override {
+    const Layer& layer = layers_[static_cast<std::size_t>(context.layer)];
+    const at::Tensor u = shared_parameter(context, 0, layer.u);
+    const at::Tensor w = shared_parameter(context, 1, layer.w);
+    const DistanceRange range = visible_range(context);
+    const RelativeIndex index = index_of(context, range);
+    const at::Tensor table =
+        projected_table(distance_rows(range, layer.weight.options()), layer.weight, shape_.heads);
+    const at::Tensor bias =
+        at::matmul(table, ((w - u) * score_scale(shape_.head_width)).unsqueeze(-1)).squeeze(-1);
+    // Future distances are hidden, so any number will do for them.
+    const std::int64_t hidden = 2 * context.keys.count() - 1 - range.count;
+    return {.terms = {{.table = table, .index = index}},
+            .query_shift = u,
+            .bias = at::constant_pad_nd(bias, {0, hidden})};
   }
 
  private:
@@ -86,6 +98,19 @@ class TransformerXl : public PositionScheme {
   std::vector<Layer> layers_;
   mutable at::Tensor sinusoids_;  // [made_.count, M]
   mutable DistanceRange made_;
+
+  // The distances that occur. A causal model hides the future, so they end at 0.
+  static DistanceRange visible_range(const AttentionContext& context) {
+    DistanceRange range = distance_range(context.queries, context.keys);
+    const std::int64_t greatest = std::max<std::int64_t>(range.least, 0);
+    if (context.causal) range.count = std::min(range.count, greatest - range.least + 1);
+    return range;
+  }
+  static RelativeIndex index_of(const AttentionContext& context, const DistanceRange& range) {
+    return relative_index(context.queries, context.keys, [&](std::int64_t distance) {
+      return std::min(distance - range.least, range.count - 1);
+    });
+  }
 
   // R_{i-j} for the distances j - i of a range, [count, M], cached across layers and steps.
   // Decoding needs one more row per token, so the cache doubles when it grows.

@@ -95,6 +95,31 @@ struct PanelKernels {
                          std::int64_t width, float* to);
 };
 
+// Neighbouring differences of positions whose rows of a table follow each other (step 1 or -1) or
+// are the same (0).
+struct RelativeRun {
+  std::int64_t begin = 0, end = 0;  // of the differences, from the least one on
+  std::int64_t row = 0;             // of `begin`
+  std::int64_t step = 0;
+};
+
+// A block of pairs (query, key) and products of its queries or keys with rows of a table, of which
+// the difference of positions chooses one for each pair.
+template <typename T>
+struct RelativePairs {
+  using A = Accumulate<T>;
+  ScoreRows<A> rows;         // which pairs are visible; their scores if products are added
+  const T* pairs = nullptr;  // laid out like the scores, if pairs are summed
+  std::int64_t query = 0, queries = 0, key = 0, keys = 0;  // the block among these rows
+  A* products = nullptr;  // [queries or keys of the block, product_row]
+  std::int64_t product_row = 0;
+  bool of_keys = false;
+  std::int64_t first_row = 0;  // of the table: column 0 of the products
+  const RelativeRun* runs = nullptr;
+  std::int64_t run_count = 0;
+  std::int64_t origin = 0;  // the number of the difference of query 0 and key 0
+};
+
 template <typename M, typename T>
 struct AttentionKernels {
   using A = Accumulate<T>;
@@ -102,6 +127,8 @@ struct AttentionKernels {
   void (*scatter)(const MovedRows<A, M>&);  // their results
   void (*softmax)(const Softmax<T>&);
   void (*slope)(const SoftmaxSlope<T>&);
+  void (*add_relative)(const RelativePairs<T>&);  // scores += products
+  void (*sum_relative)(const RelativePairs<T>&);  // products += pairs
   // sums[r] = sum of a[r, c] * b[r, c]
   void (*row_products)(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row,
                        std::int64_t rows, std::int64_t width, A* sums);
@@ -202,12 +229,12 @@ struct ScoreNetworkRow {
   A* memory = nullptr;  // memory_needed() numbers, overwritten
 
   std::int64_t channels() const { return bias == nullptr ? heads : 2 * heads; }
-  // Columns of the memory for a part of the keys and the neighbours that both layers read.
-  std::int64_t columns() const {
-    return (kKeysOfPart + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
+  // Columns of the memory for a part of so many keys and the neighbours that both layers read.
+  std::int64_t columns(std::int64_t count) const {
+    return (count + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
   }
   std::int64_t memory_needed() const {
-    return (2 * channels() + 2 * hidden + heads) * columns() + kStep;
+    return (2 * channels() + 2 * hidden + heads) * columns(kKeysOfPart) + kStep;
   }
 
   static constexpr std::int64_t kKeysOfPart = 64;

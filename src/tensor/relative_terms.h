@@ -45,6 +45,8 @@ class RelativeIndex {
   template <typename Function>
   void for_runs(std::int64_t query, std::int64_t first, std::int64_t count,
                 const Function& function) const;
+  bool of_differences() const { return differences_; }
+  const std::vector<Run>& runs() const { return runs_; }  // of differences, in order
 
  private:
   at::Tensor rows_;
@@ -68,6 +70,18 @@ void RelativeIndex::for_runs(std::int64_t query, std::int64_t first, std::int64_
 }
 
 enum class RelativeSide { query, key };
+
+// A term of a whole attention whose queries and keys are the same tokens (TiledAttention).
+enum class RelativeUse {
+  query_scores,  // query_i . table[index(i, j)], added to q.k before the scale
+  key_scores,    // key_j . table[index(i, j)], the same
+  values,        // table[index(i, j)], added to the value of key j
+};
+struct RelativeTerm {
+  at::Tensor table;     // [1 or H, R, D]
+  RelativeIndex index;  // of differences, for the longest text
+  RelativeUse use = RelativeUse::query_scores;
+};
 
 struct RelativeProducts {
   at::Tensor scores;   // [B, H, Lq, Lk], changed in place, float or double

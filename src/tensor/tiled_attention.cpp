@@ -2,6 +2,7 @@
 
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
@@ -21,10 +22,26 @@ namespace {
 struct Work {
   std::size_t begin = 0, end = 0;  // of segments
   std::int64_t head = 0;
+  std::size_t group = 0;  // of segments that share the gradients of tables of relative vectors
 };
 
-std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>& additive_wanted) {
+// At most so many sums of such gradients: few, because each is as large as the tables, but enough
+// for the threads, which share the heads, too.
+constexpr std::size_t kRelativeGroups = 8;
+
+std::vector<Work> split(const TiledAttention& in, const std::vector<at::Tensor>& additive_wanted,
+                        const std::vector<at::Tensor>& relative_wanted = {}) {
   std::vector<Work> works;
+  if (!relative_wanted.empty()) {
+    const std::size_t segments = in.segments.size(),
+                      each = (segments + kRelativeGroups - 1) / kRelativeGroups;
+    for (std::size_t begin = 0, group = 0; begin < segments; begin += each, ++group) {
+      for (std::int64_t head = 0; head < in.heads; ++head) {
+        works.push_back({begin, std::min(segments, begin + each), head, group});
+      }
+    }
+    return works;
+  }
   for (std::size_t begin = 0, end = 0; begin < in.segments.size(); begin = end) {
     const std::int64_t additive = in.segments[begin].additive;
     const bool wanted = additive >= 0 && !additive_wanted.empty() &&
@@ -57,7 +74,39 @@ void with_tile(const TiledAttention& in, const Function& function) {
   });
 }
 
+// The tables of relative vectors in the type of the products' operands.
+template <typename T>
+std::vector<at::Tensor> tables_of(const TiledAttention& in) {
+  std::vector<at::Tensor> tables;
+  for (const RelativeTerm& term : in.relative) {
+    tables.push_back(term.table.to(c10::CppTypeToScalarType<T>()).contiguous());
+  }
+  return tables;
+}
+
+// The gradients of those tables for each group of segments, [groups, H, R, D], where wanted:
+// groups are distributed over threads, and the order of their sum must not depend on that.
+std::vector<at::Tensor> group_gradients(const TiledAttention& in,
+                                        const std::vector<at::Tensor>& wanted, std::size_t groups) {
+  std::vector<at::Tensor> gradients(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i].defined()) continue;
+    gradients[i] = at::zeros(
+        {static_cast<std::int64_t>(groups), in.heads, wanted[i].size(1), wanted[i].size(2)},
+        wanted[i].options());
+  }
+  return gradients;
+}
+
 void check(const TiledAttention& in) {
+  for (const RelativeTerm& term : in.relative) {
+    ROFORMER_ASSERT(form_of(in.query) == Form::loops && term.index.of_differences());
+    for (const at::Tensor& additive : in.additive) ROFORMER_ASSERT(by_difference(additive));
+    for (const AttentionSegment& segment : in.segments) {
+      ROFORMER_ASSERT(segment.query_length == segment.key_length &&
+                      segment.query_length <= term.index.queries());
+    }
+  }
   ROFORMER_ASSERT(!in.sums.defined() ||
                   (in.additive.empty() && form_of(in.query) == Form::loops &&
                    in.sums.scalar_type() == at::kDouble && in.sums.stride(1) == 1));
@@ -106,11 +155,12 @@ at::Tensor tiled_attention_forward(const TiledAttention& in, const at::Tensor& o
   const std::vector<Work> works = split(in, {});
   with_tile(in, [&](auto tile) {
     using Tile = typename decltype(tile)::type;
+    const std::vector<at::Tensor> tables = tables_of<typename Tile::T>(in);
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),
         [&](std::int64_t i) {
           const Work& work = works[static_cast<std::size_t>(i)];
-          Tile(in, in.segments[work.begin], work.head).forward(output, logarithm);
+          Tile(in, in.segments[work.begin], work.head, tables).forward(output, logarithm);
         },
         release_tiles);
   });
@@ -125,17 +175,24 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
     gpu::tiled_attention_backward(in, output, logarithm, output_gradient, gradients);
     return;
   }
-  const std::vector<Work> works = split(in, gradients.additive);
+  const std::vector<Work> works = split(in, gradients.additive, gradients.relative);
+  const std::vector<at::Tensor> of_groups =
+      group_gradients(in, gradients.relative, works.empty() ? 0 : works.back().group + 1);
   const std::vector<at::Tensor> differences = gradients_of_differences(in, gradients.additive);
   with_tile(in, [&](auto tile) {
     using Tile = typename decltype(tile)::type;
+    const std::vector<at::Tensor> tables = tables_of<typename Tile::T>(in);
     for_each_in_turn(
         static_cast<std::int64_t>(works.size()),
         [&](std::int64_t i) {
           const Work& work = works[static_cast<std::size_t>(i)];
+          std::vector<at::Tensor> relative;
+          for (const at::Tensor& x : of_groups) {
+            relative.push_back(x.defined() ? x[static_cast<std::int64_t>(work.group)] : x);
+          }
           for (std::size_t s = work.begin; s < work.end; ++s) {
-            Tile(in, in.segments[s], work.head)
-                .backward(output, logarithm, output_gradient, gradients, differences[s]);
+            Tile(in, in.segments[s], work.head, tables)
+                .backward(output, logarithm, output_gradient, gradients, differences[s], relative);
           }
         },
         release_tiles);
@@ -143,6 +200,11 @@ void tiled_attention_backward(const TiledAttention& in, const at::Tensor& output
   for (std::size_t s = 0; s < differences.size(); ++s) {
     if (!differences[s].defined()) continue;
     gradients.additive[static_cast<std::size_t>(in.segments[s].additive)].add_(differences[s]);
+  }
+  for (std::size_t i = 0; i < of_groups.size(); ++i) {
+    if (!of_groups[i].defined()) continue;
+    const at::Tensor sum = of_groups[i].sum(0);
+    gradients.relative[i].add_(gradients.relative[i].size(0) == 1 ? sum.sum(0, true) : sum);
   }
 }
 

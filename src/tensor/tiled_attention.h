@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/relative_terms.h"
+
 namespace roformer {
 
 // A sequence of queries and the keys that it sees.
@@ -30,6 +32,8 @@ struct TiledAttention {
   // c, float64 [H, Tk]: c_i - c_j is added to the score of query i and key j, which must be the
   // same tokens. Instead of `additive`, on a CPU only. Undefined: nothing.
   at::Tensor sums = {};
+  // Terms of relative vectors, on a CPU only. Queries and keys must be the same tokens.
+  std::vector<RelativeTerm> relative = {};
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  // G; 0: H
   double scale = 1;
@@ -50,6 +54,8 @@ struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;
   at::Tensor sums = {};  // float64 [H, Tk], overwritten within the segments
+  // Of each term's table, in the accumulating type, added to; undefined: not wanted.
+  std::vector<at::Tensor> relative = {};
 };
 // A key must belong to one segment only. The result does not depend on the number of threads if the
 // BLAS's products do not.

@@ -52,12 +52,24 @@ TEST_CASE("rotations, fixed biases and running sums go through tiles") {
   CHECK(path_of("explicit_positions") == AttentionPath::kernel);
 }
 
+TEST_CASE("relative vectors go through tiles where nothing else is added") {
+  for (const char* name : {"shaw", "nezha", "music_transformer", "transformer_xl", "deberta"}) {
+    INFO(name);
+    CHECK(path_of(name) == AttentionPath::tiles);
+    CHECK(path_of(name, {.causal = true}) == AttentionPath::tiles);
+    CHECK(path_of(name, {.attention = {.window = 3}}) == AttentionPath::scores);
+    CHECK(path_of(name, {.dropout = 0.1}) == AttentionPath::scores);
+    CHECK(path_of(name, {.causal = true, .cached = true}) == AttentionPath::scores);
+  }
+}
+
 TEST_CASE("only what changes scores, or the probabilities, has them made") {
-  for (const char* name : {"shaw", "transformer_xl", "deberta", "cope", "dape", "path",
-                           "stick_breaking", "rerope", "streaming"}) {
+  for (const char* name : {"cope", "dape", "stick_breaking", "rerope", "streaming"}) {
     INFO(name);
     CHECK(path_of(name) == AttentionPath::scores);
   }
+  CHECK(path_of("path") == AttentionPath::scheme);
+  CHECK(path_of("path", {.attention = {.window = 3}}) == AttentionPath::scores);
   CHECK(path_of("rope", {.dropout = 0.1}) == AttentionPath::scores);
   CHECK(path_of("rope", {.attention = {.log_n = LogNScaling::query}}) == AttentionPath::scores);
   CHECK(path_of("rope", {.attention = {.kernel = AttentionKernel::elu}}) == AttentionPath::linear);

@@ -4,8 +4,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "catch.h"
+#include "tensor/householder_attention.h"
 
 using namespace roformer;
 
@@ -100,4 +103,38 @@ TEST_CASE("keys that steps left behind give the scores of the whole text") {
   HouseholderInputs last = text.all();
   last.query = text.query.narrow(2, kLength - 5, 5);
   CHECK(difference(householder_scores(last), whole.narrow(2, kLength - 5, 5)) < 1e-10);
+}
+
+TEST_CASE("unit directions are those of LibTorch's operations, with gradients") {
+  at::manual_seed(5);
+  constexpr std::int64_t kHeads = 3, kTaps = 3, kTokens = 9;
+  const double epsilon = 1e-3;
+  const auto compute = [&](const std::vector<at::Tensor>& x, bool loops) {
+    if (loops) return householder_directions(x[0].narrow(3, 0, kWidth), x[1], epsilon);
+    const at::Tensor seen = at::constant_pad_nd(x[0].narrow(3, 0, kWidth), {0, 0, kTaps - 1, 0});
+    at::Tensor sum = at::zeros({}, x[0].options());
+    for (std::int64_t t = 0; t < kTaps; ++t) {
+      sum = sum + seen.narrow(2, t, kTokens) * x[1].select(1, t).view({kHeads, 1, kWidth});
+    }
+    const at::Tensor direction = at::silu(sum);
+    return direction / (direction.square().sum(-1, true) + epsilon).sqrt();
+  };
+  const std::vector<at::Tensor> drawn{
+      at::randn({2, kTokens, kHeads, kWidth + 1}, at::kDouble).transpose(1, 2),
+      at::randn({kHeads * kWidth, kTaps}, at::kDouble),
+      at::randn({2, kHeads, kTokens, kWidth}, at::kDouble)};
+  const auto results = [&](at::ScalarType type, bool loops) {
+    const std::vector<at::Tensor> x{drawn[0].to(type).requires_grad_(true),
+                                    drawn[1].to(type).requires_grad_(true)};
+    const at::Tensor output = compute(x, loops);
+    (output * drawn[2].to(type)).sum().backward();
+    return std::vector<at::Tensor>{output.detach(), x[0].grad(), x[1].grad()};
+  };
+  for (const auto& [type, bound] : {std::pair{at::kDouble, 1e-12}, {at::kFloat, 1e-5}}) {
+    const auto fast = results(type, true), plain = results(type, false);
+    for (std::size_t i = 0; i < fast.size(); ++i) {
+      CAPTURE(i, c10::toString(type));
+      CHECK(difference(fast[i], plain[i]) < bound);
+    }
+  }
 }

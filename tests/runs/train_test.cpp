@@ -144,12 +144,12 @@ TEST_CASE("a run goes on with its data, wherever they are now") {
 }
 
 TEST_CASE("the record of a run says which attention it took") {
-  const std::string scheme = GENERATE("rope", "shaw");  // with and without terms of the content
+  const std::string scheme = GENERATE("rope", "rerope");  // without and with scores in memory
   TinyRun tiny(scheme);
   train_run(tiny.settings, ExistingRun::refuse);
   const nlohmann::json taken = record_of(tiny.run())["attention"];
   const std::string forward = taken["forward"];
-  CHECK(forward == (scheme == "shaw" || !has_block_products() ? "scores" : "tiles"));
+  CHECK(forward == (scheme == "rerope" || !has_block_products() ? "scores" : "tiles"));
   CHECK(taken["gradient"] == "exact");
   CHECK(taken["sums"] == "fp32");
   tiny.settings.training.steps.amount += 2;

@@ -80,7 +80,7 @@ SchemeDefinition define_deberta() {
                     .family = "relative",
                     .also_called = "disentangled debertav2 deberta_v2",
                     .formula = "S_ij = (q_i.k_j + q_i.Kr[i-j] + k_j.Qr[j-i]) / sqrt(3D)",
-                    .cost = "2 products with 2k rows, score matrix in memory",
+                    .cost = "2 products with 2k rows, on GPUs a score matrix in memory",
                     .longer = "yes, distances are clipped",
                     .paper = "He 2021",
                     .held_against = "DeBERTa-v2"},

@@ -21,7 +21,7 @@ SchemeDefinition define_music_transformer() {
                     .family = "relative",
                     .also_called = "music relative_global",
                     .formula = "S_ij += q_i.E[j - i] / sqrt(D), a table for each head",
-                    .cost = "1 product with L rows, score matrix in memory",
+                    .cost = "1 product with L rows, on GPUs a score matrix in memory",
                     .longer = "refused beyond the table",
                     .paper = "Huang 2018"},
           .options = music_transformer_options,

@@ -41,15 +41,17 @@ void check_path(const SchemeCheck& check) {
 
 SchemeDefinition define_path() {
   return {
-      .facts = {.name = "path",
-                .family = "relative",
-                .causal_only = true,
-                .formula = "S_ij = q_i H_i H_i-1 .. H_j+1 k_j / sqrt(D), H_l = I - b_l w_l w_l^T "
-                           "of each token",
-                .cost = "about 3 products as large as q.k, score matrix in memory; in decoding "
-                        "all cached keys change",
-                .longer = "yes, as far as the gates and w carry",
-                .paper = "Yang 2025 (PaTH), arXiv:2505.16381"},
+      .facts =
+          {.name = "path",
+           .family = "relative",
+           .causal_only = true,
+           .formula = "S_ij = q_i H_i H_i-1 .. H_j+1 k_j / sqrt(D), H_l = I - b_l w_l w_l^T "
+                      "of each token",
+           .cost =
+               "about 5 products as large as q.k, on GPUs a score matrix in memory; in decoding "
+               "all cached keys change",
+           .longer = "yes, as far as the gates and w carry",
+           .paper = "Yang 2025 (PaTH), arXiv:2505.16381"},
       .options = path_options,
       .check = check_path};
 }

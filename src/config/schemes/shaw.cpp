@@ -36,7 +36,7 @@ SchemeDefinition define_shaw() {
                 .family = "relative",
                 .also_called = "relative rel relative_key relative_position shaw_relative",
                 .formula = "S_ij += q_i.aK[r] / sqrt(D), o_i += sum_j P_ij aV[r], r = clip(j - i)",
-                .cost = "2 products with 2k+1 rows, score matrix in memory",
+                .cost = "2 products with 2k+1 rows, on GPUs a score matrix in memory",
                 .longer = "yes, distances are clipped",
                 .paper = "Shaw 2018",
                 .held_against = "BERT (relative_key)"},

@@ -36,7 +36,7 @@ SchemeDefinition define_transformer_xl() {
                     .family = "relative",
                     .also_called = "txl xl transfo_xl",
                     .formula = "S_ij = ((q_i + u).k_j + (q_i + w).(R_{i-j} W)) / sqrt(D)",
-                    .cost = "1 product with 2L-1 rows, score matrix in memory",
+                    .cost = "1 product with 2L-1 rows, on GPUs a score matrix in memory",
                     .longer = "yes",
                     .paper = "Dai 2019, 3.3"},
           .options = transformer_xl_options,

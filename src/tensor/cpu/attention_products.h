@@ -119,6 +119,23 @@ class BlasProducts {
     store(value_sums_, values);
   }
 
+  // The rows as an operand of multiply().
+  Operand<T> operand_of(const Rows& rows) const { return rows; }
+  Operand<T> seen_keys(SeenKeys seen) const { return after(keys_, seen.skipped); }
+  // Adds products [count, rows] . rows [rows, D] to the gradients of `count` seen keys from
+  // `first`.
+  void add_rows_to_keys(const T* products, const Operand<T>& table, std::int64_t rows,
+                        std::int64_t first, std::int64_t count) const {
+    multiply<T>({.m = count,
+                 .n = width_,
+                 .k = rows,
+                 .a = {.data = products, .row = rows},
+                 .b = table,
+                 .product = key_sums_.data + first * key_sums_.row,
+                 .product_row = key_sums_.row,
+                 .add = true});
+  }
+
   // Copies sums in separate memory to their place.
   void store(const SumRows<A>& sums, RowRange<M> to) const {
     if constexpr (!std::is_same_v<M, A>) {
@@ -283,6 +300,22 @@ class PanelProducts {
   void end_gradients(RowRange<M> keys, RowRange<M> values) const {
     store_transposed(key_sums_, keys);
     store_transposed(value_sums_, values);
+  }
+
+  Operand<T> operand_of(Rows rows) const { return {.data = rows, .row = width_}; }
+  Operand<T> seen_keys(SeenKeys seen) const {
+    return {.data = keys_.rows.at(keys_.begin + seen.skipped), .row = keys_.rows.row};
+  }
+  void add_rows_to_keys(const T* products, const Operand<T>& table, std::int64_t rows,
+                        std::int64_t first, std::int64_t count) const {
+    multiply<T>({.m = width_,
+                 .n = count,
+                 .k = rows,
+                 .a = {.data = table.data, .row = table.row, .transposed = true},
+                 .b = {.data = products, .row = rows, .transposed = true},
+                 .product = key_sums_ + first,
+                 .product_row = key_row_,
+                 .add = true});
   }
 
   void store(const SumRows<A>& sums, RowRange<M> to) const {

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "tensor/attention_kernels.h"
 #include "tensor/cpu/attention_products.h"
+#include "tensor/cpu/relative_tile.h"
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
 #include "tensor/tiled_attention.h"
@@ -27,7 +30,9 @@ class AttentionTile {
   using T = typename Products::T;  // in products
   using A = typename Products::A;
 
-  AttentionTile(const TiledAttention& in, const AttentionSegment& segment, std::int64_t head)
+  // `tables` are those of in.relative in the type T.
+  AttentionTile(const TiledAttention& in, const AttentionSegment& segment, std::int64_t head,
+                std::span<const at::Tensor> tables = {})
       : in_(in),
         segment_(segment),
         head_(head),
@@ -35,6 +40,9 @@ class AttentionTile {
         query_(in.query, head, width_),
         products_(width_, keys_of(in.key, shared_head(in, head)),
                   keys_of(in.value, shared_head(in, head))) {
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      relative_.emplace_back(in.relative[i], tables[i], head);
+    }
     find_window();
     const std::int64_t most_keys =
         std::min(segment.key_length, last_ - first_ + Products::kLeastQueries);
@@ -63,13 +71,15 @@ class AttentionTile {
       } else {
         powers = power_memory(queries.numbers());
       }
-      products_.with_keys(products_.queries(rows_of(query_, queries)), to.count, queries.seen,
-                          scores);
+      const typename Products::Rows query = products_.queries(rows_of(query_, queries));
+      products_.with_keys(query, to.count, queries.seen, scores);
+      add_relative_scores(query, queries, scores);
       loops_.softmax({.rows = rows(scores, queries),
                       .powers = powers,
                       .inverse = inverse,
                       .logarithm = logarithms(logarithm, to.begin)});
       const SumRows<A> sums = products_.sum_values(powers, queries.seen, to);
+      add_relative_values(powers, queries, sums);
       loops_.scatter({.from = sums.data,
                       .from_row = sums.row,
                       .to = to.first(),
@@ -81,9 +91,10 @@ class AttentionTile {
   }
 
   // `differences` [H, Lq + Lk - 1]: this segment's gradient of such a bias; or undefined.
+  // `relative` [H, R, D]: of each term's table, added to; empty or undefined: not wanted.
   void backward(const at::Tensor& output, const at::Tensor& logarithm,
                 const at::Tensor& output_gradient, const TiledAttentionGradients& gradients,
-                const at::Tensor& differences) {
+                const at::Tensor& differences, const std::vector<at::Tensor>& relative = {}) {
     const HeadRows<M> out(output, head_, width_), out_gradient(output_gradient, head_, width_),
         to_query(gradients.query, head_, width_);
     const RowRange<M> to_keys = keys_of(gradients.key, head_),
@@ -111,7 +122,9 @@ class AttentionTile {
       add_bias_gradient(of_bias, queries, differences, to_sums);
       add_key_value_gradients(query, gradient, queries, slopes, begun);
       begun = true;
-      products_.store(products_.sum_keys(slopes.slopes, queries.seen, to), to);
+      const SumRows<A> sums = products_.sum_keys(slopes.slopes, queries.seen, to);
+      add_relative_gradients(query, gradient, queries, slopes, sums, relative);
+      products_.store(sums, to);
     }
     if (begun) {
       products_.end_gradients(to_keys, to_values);
@@ -198,6 +211,11 @@ class AttentionTile {
     }
     products_.with_keys(query, queries.count, queries.seen, scores);
     products_.with_values(gradient, queries.count, queries.seen, slopes);
+    add_relative_scores(query, queries, scores);
+    for (const RelativeTile<Products>& term : relative_) {
+      if (term.use() != RelativeUse::values) continue;
+      term.add(products_.operand_of(gradient), rows(slopes, queries));
+    }
     loops_.slope({.rows = rows(scores, queries),
                   .gradients = slopes,
                   .logarithm = in.logarithm,
@@ -235,6 +253,53 @@ class AttentionTile {
     products_.add_to_keys(slopes.slopes, query, queries.count, seen, begun || !all);
   }
 
+  void add_relative_scores(const typename Products::Rows& query, const Queries& queries,
+                           A* scores) const {
+    for (const RelativeTile<Products>& term : relative_) {
+      if (term.use() == RelativeUse::values) continue;
+      const bool of_keys = term.use() == RelativeUse::key_scores;
+      term.add(of_keys ? products_.seen_keys(queries.seen) : products_.operand_of(query),
+               rows(scores, queries));
+    }
+  }
+
+  void add_relative_values(const T* powers, const Queries& queries, SumRows<A> sums) const {
+    for (const RelativeTile<Products>& term : relative_) {
+      if (term.use() != RelativeUse::values) continue;
+      term.sum(powers, rows(nullptr, queries),
+               [&](const auto& block, const T* of_rows) { term.add_rows(block, of_rows, sums); });
+    }
+  }
+
+  // `sums`: the gradients of the queries.
+  void add_relative_gradients(const typename Products::Rows& query,
+                              const typename Products::Rows& gradient, const Queries& queries,
+                              const Slopes& slopes, SumRows<A> sums,
+                              const std::vector<at::Tensor>& relative) const {
+    for (std::size_t i = 0; i < relative_.size(); ++i) {
+      const RelativeTile<Products>& term = relative_[i];
+      A* const table = relative.empty() || !relative[i].defined()
+                           ? nullptr
+                           : relative[i].data_ptr<A>() + head_ * relative[i].stride(0);
+      const bool of_values = term.use() == RelativeUse::values;
+      if (of_values && table == nullptr) continue;
+      const bool of_keys = term.use() == RelativeUse::key_scores;
+      const Operand<T> vectors = of_values ? products_.operand_of(gradient)
+                                 : of_keys ? products_.seen_keys(queries.seen)
+                                           : products_.operand_of(query);
+      term.sum(of_values ? slopes.probabilities : slopes.slopes, rows(nullptr, queries),
+               [&](const auto& block, const T* of_rows) {
+                 if (of_keys) {
+                   products_.add_rows_to_keys(of_rows, term.rows(block), block.rows,
+                                              queries.seen.skipped + block.key, block.keys);
+                 } else if (!of_values) {
+                   term.add_rows(block, of_rows, sums);
+                 }
+                 if (table != nullptr) term.add_to_table(block, of_rows, vectors, table);
+               });
+    }
+  }
+
   const TiledAttention& in_;
   const AttentionSegment& segment_;
   std::int64_t head_, width_, queries_ = 0;
@@ -243,6 +308,7 @@ class AttentionTile {
   HeadRows<M> query_;
   const kernels::AttentionKernels<M, T>& loops_ = kernels::attention_kernels<M, T>();
   Products products_;
+  std::vector<RelativeTile<Products>> relative_;
 
   // The head of keys and values that serves a head of queries.
   static std::int64_t shared_head(const TiledAttention& in, std::int64_t head) {

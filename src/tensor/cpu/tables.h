@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/attention_loops.h"
 #include "tensor/cpu/panel_loops.h"
+#include "tensor/cpu/relative_loops.h"
 #include "tensor/cpu/row_loops.h"
 #include "tensor/cpu/score_loops.h"
 #include "tensor/cpu/score_network_loops.h"
@@ -37,6 +38,8 @@ AttentionKernels<M, T> attention_kernels_of() {
           .scatter = move_rows<Accumulate<T>, M>,
           .softmax = softmax<T>,
           .slope = slope<T>,
+          .add_relative = add_relative<T>,
+          .sum_relative = sum_relative<T>,
           .row_products = row_products<M, T>};
 }
 
