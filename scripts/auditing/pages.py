@@ -214,7 +214,7 @@ class Page:
         if index is None or stored is None:  # a figure of the runs
             if runs is None or not runs.figures(column):
                 raise Mismatch(f"no {row} with {column}")
-            values, percent = runs, column.startswith(SHARES)
+            percent = column.startswith(SHARES)
             if kind is None:
                 return statistics.fmean(runs.figures(column)), percent
         format = record.tables[table]["columns"][index] if index is not None else None

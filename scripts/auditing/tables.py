@@ -40,7 +40,7 @@ class RecordAudit:
                 self.mismatches.append(f"{self.record.name}, {name}, {row[0]}, {column['title']}: "
                                        f"has {cell}, the runs give {wanted}")
 
-    def means(self, table, runs, first=0):
+    def means(self, table, runs):
         expected = {}
         for i, column in enumerate(table["columns"]):
             key = column["key"]
@@ -49,7 +49,7 @@ class RecordAudit:
                 expected[i] = statistics.median(runs.figures(key[:-7]))
             elif key == "collapsed" and values:
                 expected[i] = values.count(1.0)
-            elif values and i >= first:
+            elif values:
                 expected[i] = Record.mean_cell(runs, column)
         return expected
 
@@ -146,9 +146,9 @@ class RecordAudit:
         return {}  # the decoded sets are not in the record
 
     def translation_tests(self, table, row, number):
-        rows = table["rows"]
-        corrected = holm([other[5] for other in rows])
-        return {4: row[2] - row[3], 6: corrected[number]}
+        at = {column["title"]: i for i, column in enumerate(table["columns"])}
+        corrected = holm([other[at["p"]] for other in table["rows"]])
+        return {at["difference"]: row[at["BLEU"]] - row[at["the reference's"]], at["p, Holm"]: corrected[number]}
 
     def order(self):
         """Rows by their mean, where the metric has a better end."""
