@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the commands in documents: readme_commands.sh SOURCE_FOLDER BUILD_FOLDER [DOCUMENT...]
-# (default: every README.md and CONTRIBUTING.md). The documents share one scratch folder, so the
+# (default: every README.md, CONTRIBUTING.md and page of results). The documents share one scratch folder, so the
 # tutorials can build on each other.
 #
 # A block that begins with ```sh is preceded by a line that says how it is tested:
@@ -153,7 +153,8 @@ documents=("${@:3}")
 if [ ${#documents[@]} = 0 ]; then
   mapfile -t documents < <(
     find "$source_folder"/README.md "$source_folder"/{configs,data,scripts,src,tests} -name README.md
-    find "$source_folder"/.github -name CONTRIBUTING.md)
+    find "$source_folder"/.github -name CONTRIBUTING.md
+    find "$source_folder"/configs/study/results -name '*.md')
 fi
 for document in "${documents[@]}"; do test_document "$(realpath "$document")"; done
 printf '%d blocks, %d failures\n' $blocks $failures

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""scripts/audit fails where a cell, a sentence, a mark or a record was changed: audit_finds.py SOURCE_FOLDER"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+source = Path(sys.argv[1])
+studies = source / "configs" / "study"
+
+# What is changed: a file, a text in it and its replacement; and what the audit says.
+CASES = [
+    ("nothing", None, "", "", None),
+    ("a cell", "results/quickstart.md", "| none | 4.611 ± 0.008 |", "| none | 4.612 ± 0.008 |",
+     "none, validation loss: has 4.612 ± 0.008, the record gives 4.611 ± 0.008"),
+    ("a sentence", "results/quickstart.md", "the loss is 2.296 nats", "the loss is 2.396 nats", "no mark explains 2.396"),
+    ("a sentence and its mark", "results/quickstart.md", "2.296", "2.396", "it is 2.29553"),
+    ("a direction", "results/quickstart.md", "1.586 = minus learned", "1.586 = learned", "it is -1.58611"),
+    ("a mark", "results/quickstart.md", "0.678 = sinusoidal / difference;", "", "no mark explains 0.678"),
+    ("a run", "quickstart.json", '"validation_loss": 2.2963718554003245', '"validation_loss": 2.2863718554003245',
+     "quickstart.json, results, rope, validation loss"),
+    ("a corrected p", "quickstart.json", "0.0948565815021564", "0.0474282907510782",
+     "quickstart.json, differences, sinusoidal, p, Holm"),
+]
+
+
+def main():
+    failures = 0
+    for what, file, old, new, said in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            (place / "results").mkdir()
+            for name in ("quickstart.json", "results/quickstart.md"):
+                text = (studies / name).read_text()
+                if name == file:
+                    assert old in text, f"{name} has no {old}"
+                    text = text.replace(old, new)
+                (place / name).write_text(text)
+            run = subprocess.run([sys.executable, source / "scripts" / "audit", place / "results" / "quickstart.md",
+                                  "--no-scipy"], capture_output=True, text=True)
+        good = run.returncode == (0 if said is None else 1) and (said or "") in run.stderr
+        if not good:
+            failures += 1
+            print(f"{what} changed: exit status {run.returncode}\n{run.stdout}{run.stderr}")
+    print(f"{len(CASES)} cases, {failures} failures")
+    return 1 if failures else 0
+
+
+sys.exit(main())
