@@ -24,14 +24,14 @@ extern const EightBitKernels kEightBit;
 
 namespace {
 
-struct NamedKernels {
+struct EightBitSet {
   std::string_view instruction_set;
   const EightBitKernels* kernels;
   bool (*available)();
 };
 
 // The best first.
-constexpr NamedKernels kAll[] = {
+constexpr EightBitSet kEightBitSets[] = {
 #if defined(__x86_64__)
     {"avx512_vnni", &eight_bit_avx512_vnni::kEightBit,
      [] { return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512vnni"); }},
@@ -46,7 +46,7 @@ constexpr NamedKernels kAll[] = {
 }  // namespace
 
 const EightBitKernels* eight_bit_kernels(std::string_view instruction_set) {
-  for (const NamedKernels& named : kAll) {
+  for (const EightBitSet& named : kEightBitSets) {
     if (named.instruction_set == instruction_set)
       return named.available() ? named.kernels : nullptr;
   }
@@ -55,7 +55,7 @@ const EightBitKernels* eight_bit_kernels(std::string_view instruction_set) {
 
 const EightBitKernels& eight_bit_kernels() {
   static const EightBitKernels& best = []() -> const EightBitKernels& {
-    for (const NamedKernels& named : kAll) {
+    for (const EightBitSet& named : kEightBitSets) {
       if (named.available()) return *named.kernels;
     }
     return eight_bit_baseline::kEightBit;
