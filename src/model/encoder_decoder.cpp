@@ -87,7 +87,10 @@ at::Tensor EncoderDecoder::forward(const PairInputs& in, const PassOptions& opti
 }
 
 at::Tensor EncoderDecoder::logits(const at::Tensor& states) const {
-  return project(states.to(output_.scalar_type()), output_) + output_bias_;
+  at::Tensor product = project(states.to(output_.scalar_type()), output_);
+  // The product has no other reader. In decoding, a second tensor of logits would take as long to
+  // write as a layer takes to compute.
+  return c10::GradMode::is_enabled() ? product + output_bias_ : product.add_(output_bias_);
 }
 
 TranslationStep::TranslationStep(const EncoderDecoder& model, const at::Tensor& ids,

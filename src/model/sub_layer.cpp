@@ -1,5 +1,7 @@
 #include "model/sub_layer.h"
 
+#include <c10/core/GradMode.h>
+
 #include <numeric>
 #include <vector>
 
@@ -30,8 +32,10 @@ Linear add_linear(const ParameterScope& scope, const std::string& name, const Li
 }
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  const at::Tensor product = project(x, linear.weight);
-  return linear.bias.defined() ? product + linear.bias.to(x.scalar_type()) : product;
+  at::Tensor product = project(x, linear.weight);
+  if (!linear.bias.defined()) return product;
+  const at::Tensor bias = linear.bias.to(x.scalar_type());
+  return c10::GradMode::is_enabled() ? product + bias : product.add_(bias);
 }
 
 Norm add_norm(const ParameterScope& scope, const std::string& name, std::int64_t size,

@@ -1,8 +1,8 @@
 #include "tensor/inference_weights.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/native/quantized/PackedParams.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 #include "base/error.h"
 #include "tensor/aten.h"
-#include "tensor/device.h"
+#include "tensor/eight_bit_kernels.h"
+#include "tensor/parallel.h"
 #include "tensor/products.h"
 
 namespace roformer {
 namespace {
 
 using Product = std::function<at::Tensor(const at::Tensor&)>;
-using PackedWeight = c10::intrusive_ptr<LinearPackedParamsBase>;
 
 thread_local const InferenceWeights* weights_in_use = nullptr;
 
@@ -83,34 +83,37 @@ Product bf16_product(const at::Tensor& weight) {
   };
 }
 
-// GCC 12 wrongly warns that the tensor of an empty optional is read.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 Product int8_product(const at::Tensor& weight) {
-  // Symmetric, so that a weight of zero stays zero.
-  const at::Tensor scales =
-      at::clamp_min(at::amax(weight.abs(), {1}), 1e-12).to(at::kDouble) / 127.0;
-  const at::Tensor zeros = at::zeros({weight.size(0)}, at::kLong);
-  const at::Tensor quantized = at::quantize_per_channel(weight, scales, zeros, 0, at::kQInt8);
-  static const auto pack =
-      operation<PackedWeight(at::Tensor, std::optional<at::Tensor>)>("quantized::linear_prepack");
-  // Without these instructions the sum of two 8-bit products can overflow.
-  static const bool reduced = !processor_has("avx512_vnni") && !processor_has("avx_vnni");
-  return [packed = pack.call(quantized, std::nullopt)](const at::Tensor& x) {
-    // fbgemm quantises all rows with one range, so a text would depend on the texts beside it.
-    // Scaling each row to [-1, 1] and adding a row of 1 and one of -1 gives every row its own
-    // range.
-    const std::int64_t rows = x.size(0);
-    const at::Tensor largest = at::clamp_min(at::amax(x.abs(), {1}, /*keepdim=*/true), 1e-30);
-    at::Tensor scaled = at::empty({rows + 2, x.size(1)}, x.options());
-    at::Tensor own = scaled.narrow(0, 0, rows);
-    at::div_out(own, x, largest);
-    scaled.select(0, rows).fill_(1);
-    scaled.select(0, rows + 1).fill_(-1);
-    return packed->apply_dynamic(scaled, reduced).narrow(0, 0, rows).mul_(largest);
+  const kernels::EightBitKernels& loops = kernels::eight_bit_kernels();
+  kernels::EightBitProduct work{.in = weight.size(1), .out = weight.size(0)};
+  const std::int64_t count = (work.out + loops.panel - 1) / loops.panel;
+  const at::Tensor panels = at::empty({count * loops.panel, work.quads() * 4}, at::kByte);
+  const at::Tensor scales = at::empty({work.out}, at::kFloat);
+  loops.pack(weight.const_data_ptr<float>(), work.out, work.in,
+             panels.mutable_data_ptr<std::uint8_t>(), scales.mutable_data_ptr<float>());
+  return [=, &loops](const at::Tensor& x) {
+    thread_local Scratch<std::int8_t> numbers;
+    thread_local Scratch<std::int32_t> sums;
+    thread_local Scratch<float> x_scales;
+    kernels::EightBitProduct product = work;
+    product.panels = panels.const_data_ptr<std::uint8_t>();
+    product.weight_scales = scales.const_data_ptr<float>();
+    const std::int64_t rows = product.rows = x.size(0);
+    product.x = {.numbers = numbers(rows * product.quads() * 4),
+                 .scales = x_scales(rows),
+                 .sums = sums(rows)};
+    const at::Tensor result = at::empty({rows, product.out}, x.options());
+    product.product = result.mutable_data_ptr<float>();
+    loops.quantize(x.const_data_ptr<float>(), product);
+    constexpr std::int64_t kProductsOfThread = std::int64_t{1} << 20;
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, kProductsOfThread / (rows * product.in * loops.panel));
+    at::parallel_for(0, count, grain, [&](std::int64_t begin, std::int64_t end) {
+      loops.multiply(product, begin, end);
+    });
+    return result;
   };
 }
-#pragma GCC diagnostic pop
 
 Product product_of(const at::Tensor& weight, WeightForm form) {
   switch (form) {
@@ -134,15 +137,13 @@ InferenceWeights::InferenceWeights() = default;
 InferenceWeights::~InferenceWeights() = default;
 
 bool InferenceWeights::available(WeightForm form) {
-  const auto& engines = at::globalContext().supportedQEngines();
   switch (form) {
     case WeightForm::fp32:
       return at::globalContext().hasMKL() && has_operation("mkl::_mkl_linear");
     case WeightForm::bf16:
       return has_bf16_layout();
     case WeightForm::int8:
-      return std::ranges::find(engines, at::QEngine::FBGEMM) != engines.end() ||
-             std::ranges::find(engines, at::QEngine::X86) != engines.end();
+      return true;
   }
   return false;
 }
@@ -150,7 +151,6 @@ bool InferenceWeights::available(WeightForm form) {
 void InferenceWeights::add(const at::Tensor& weight, WeightForm form) {
   ROFORMER_ASSERT(weight.is_cpu() && weight.scalar_type() == at::kFloat && weight.dim() == 2 &&
                   weight.is_contiguous());
-  ROFORMER_ASSERT(form != WeightForm::int8 || available(form));
   if (form == WeightForm::fp32 && !available(form)) return;
   prepared_[weight.const_data_ptr()] = {
       .out = weight.size(0),

@@ -17,8 +17,8 @@ namespace roformer {
 enum class WeightForm {
   fp32,  // laid out by MKL, in about twice the weight's memory
   bf16,  // cast, and laid out by oneDNN
-  // By LibTorch's fbgemm, with one scale for each row of the matrix and of the input (dynamic
-  // quantisation).
+  // By our loops (eight_bit_kernels.h), with one scale for each row of the matrix and of the input
+  // (dynamic quantisation).
   int8,
 };
 
@@ -32,11 +32,11 @@ class InferenceWeights {
   InferenceWeights(const InferenceWeights&) = delete;
   InferenceWeights& operator=(const InferenceWeights&) = delete;
 
-  // False if this machine's LibTorch has no products for the form.
+  // False if this machine's LibTorch has no products for the form. int8 needs none.
   static bool available(WeightForm form);
 
   // weight [out, in] float on the CPU, which must outlive this and not change. If the form is not
-  // available, int8 is refused, bf16 is only cast and fp32 stays as it is.
+  // available, bf16 is only cast and fp32 stays as it is.
   void add(const at::Tensor& weight, WeightForm form);
   std::size_t size() const { return prepared_.size(); }
 

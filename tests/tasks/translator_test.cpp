@@ -114,7 +114,6 @@ TEST_CASE("for every scheme: threads that search for sentences of their own find
 }
 
 TEST_CASE("threads that search multiply by the caller's eight-bit weights") {
-  if (!InferenceWeights::available(WeightForm::int8)) return;
   const auto sources = RandomTranslator::sentences(kManyLengths);
   const RandomTranslator random("rope", kSmallGroups);
   const TranslationOptions options{.decoding = random.settings.decoding};

@@ -70,7 +70,6 @@ TEST_CASE("a prepared weight is taken for its own type, whole, and while it is i
 }
 
 TEST_CASE("a product of eight-bit weights is exact but for the rounding of its factors") {
-  if (!InferenceWeights::available(WeightForm::int8)) return;
   at::manual_seed(3);
   const std::int64_t rows = GENERATE(1, 7, 64);
   const at::Tensor x = at::randn({rows, 96});

@@ -41,9 +41,6 @@ TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs, bool int8)
 }
 
 void TextTranslator::prepare_weights(bool int8) {
-  if (int8 && !InferenceWeights::available(WeightForm::int8)) {
-    throw_usage("--int8", "this machine's LibTorch has no products of eight-bit weights");
-  }
   for (const TrainedTranslator& run : runs_) {
     const ComputePlan& plan = run.model->plan();
     if (!int8) {
