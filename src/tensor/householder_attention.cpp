@@ -17,7 +17,7 @@ namespace roformer {
 namespace householder {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // tokens whose matrices are combined; a multiple of 16
+constexpr std::int64_t kChunk = 32;  // tokens whose matrices are combined; a multiple of 16
 
 // A row-major matrix in a thread's memory.
 template <typename A>
