@@ -60,10 +60,12 @@ InterpolatedTime interpolated_time(const MeasuredDevice& device, double gflop, d
   };
   const double narrow = std::min(1.0, std::sqrt(width / mixed(low.width, high.width)));
   const double rate = mixed(low.gflops_per_second(), high.gflops_per_second()) * narrow;
+  // Less work than in the smallest step takes no less time: the host launches as many kernels.
+  const double milliseconds = std::max(gflop / rate * 1e3, device.steps.front().milliseconds);
   const auto distance = [](double a, double b) { return std::abs(std::log(a / b)); };
   const bool to_low = distance(gflop, low.gflop) < distance(gflop, high.gflop);
   const MeasuredStep& nearest = to_low ? low : high;
-  return {.milliseconds = gflop / rate * 1e3,
+  return {.milliseconds = milliseconds,
           .factor = 1.1 * std::exp(0.15 * distance(gflop, nearest.gflop) +
                                    0.25 * distance(width, nearest.width)),
           .nearest = &nearest};

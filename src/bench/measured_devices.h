@@ -37,7 +37,8 @@ struct InterpolatedTime {
   const MeasuredStep* nearest = nullptr;
 };
 // Interpolates the reached FLOP/s between the two nearest steps, both on logarithmic scales, by the
-// FLOP of a pass. Beyond the largest and the smallest step it is theirs. A model that is narrower
+// FLOP of a pass. Beyond the largest step it is that step's; no pass takes less time than the
+// smallest step. A model that is narrower
 // than the interpolated width reaches less, by the square root of the ratio: norms and activations
 // then take more of the time. The factor is 1.1 at a measured step and grows with the distance in
 // FLOP (to the power 0.15) and in width (to the power 0.25).

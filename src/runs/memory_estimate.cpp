@@ -8,10 +8,10 @@
 
 #include "base/progress.h"
 #include "config/attention_settings.h"
+#include "config/position_facts.h"
 #include "config/task_facts.h"
 
 namespace roformer {
-
 namespace {
 
 constexpr double kWide = 4;  // bytes of fp32
@@ -26,7 +26,7 @@ struct LayerKept {
 };
 
 LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& attention,
-                        double length, bool keeps_scores) {
+                        double length, bool keeps_scores, bool rotates) {
   const auto width = static_cast<double>(model.width);
   const auto heads = static_cast<double>(model.heads),
              of_head = static_cast<double>(model.features_of_head());
@@ -36,10 +36,14 @@ LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& att
       (is_gated(model.activation) ? 3 : 2) * static_cast<double>(model.feed_forward);
   LayerKept kept{.attention = 2 * queries + 2 * keys, .rest = 4 * width + inner};
   if (attention.kernel != AttentionKernel::softmax) {
-    // Linear attention makes wide copies of its inputs and keeps the features of both.
+    // The features of queries and keys, again where they are rotated, and wide copies of the
+    // inputs.
     const auto features =
         static_cast<double>(linear_feature_count(attention, model.features_of_head()));
-    kept.wide_attention = 2 * heads * features + 3.25 * queries;
+    const bool favor = attention.kernel == AttentionKernel::favor;
+    const bool after = attention.linear_rotation == LinearRotation::numerator;
+    kept.wide_attention = (rotates && after ? 4 : 2) * heads * features +
+                          ((favor ? 3 : 1) + (rotates && !after ? 2 : 0)) * queries;
   } else if (keeps_scores || attention.dropout > 0) {
     const double scores = attention.dropout > 0 ? 2.25 : 1;  // and what dropout leaves of them
     kept.attention += 1.5 * queries;
@@ -61,13 +65,15 @@ double stack_bytes(const Settings& settings, const StackShape& shape, double byt
   const auto width = static_cast<double>(model.width);
   const std::vector<AttentionSettings> attention =
       attention_of_layers(settings.attention, shape.layers);
+  const PositionFacts* const scheme = find_position_facts(settings.position.scheme);
+  const bool rotates = scheme != nullptr && scheme->rotary;
   // A recomputed part keeps only its input. The backward pass then holds one whole part at a time.
   const double input = model.norm == NormPlacement::pre ? 2 * width : width;
   double sum = 2 * width * shape.tokens * bytes;  // the embedding and its norm
   double largest = 0;                             // of the recomputed parts
   for (std::int64_t i = 0; i < shape.layers; ++i) {
     const LayerKept kept = kept_of_layer(model, attention[static_cast<std::size_t>(i)],
-                                         shape.length, i < shape.layers_with_scores);
+                                         shape.length, i < shape.layers_with_scores, rotates);
     const bool last = i + 1 == shape.layers;
     const double in_attention =
         shape.tokens * (bytes * kept.attention + kWide * kept.wide_attention);
