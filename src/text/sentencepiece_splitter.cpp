@@ -1,10 +1,12 @@
 #include "text/sentencepiece_splitter.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text_hash.h"
@@ -163,6 +165,7 @@ class BpeSplitter final : public LongTextSplitter {
         merges_(merges_of(file, index), /*by_result=*/true) {
     for (const auto& [text, id] : index) {
       if (is_one_character(text)) characters_.emplace(text, id);
+      add_pairs(text, index);
     }
   }
 
@@ -170,6 +173,23 @@ class BpeSplitter final : public LongTextSplitter {
   TokenId pieces_;
   PieceIndex characters_;
   BytePairMerges merges_;
+  // Neighbouring characters inside of pieces. No join crosses any other place of a text.
+  std::unordered_set<std::uint64_t> inside_;
+
+  static std::uint64_t pair_of(TokenId left, TokenId right) {
+    return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
+  }
+
+  void add_pairs(std::string_view piece, const PieceIndex& index) {
+    TokenId before = -1;
+    for (std::size_t position = 0; position < piece.size();) {
+      const std::size_t begin = position;
+      next_code_point(piece, position);
+      const TokenId symbol = symbol_of(piece.substr(begin, position - begin), index, pieces_);
+      if (before >= 0) inside_.insert(pair_of(before, symbol));
+      before = symbol;
+    }
+  }
 
   static TokenId symbol_of(std::string_view text, const PieceIndex& index, TokenId pieces) {
     if (const auto found = index.find(text); found != index.end()) return found->second;
@@ -197,14 +217,25 @@ class BpeSplitter final : public LongTextSplitter {
   }
 
   void split_normal(std::string_view text, std::vector<TokenId>& ids) const override {
+    constexpr std::size_t kBlock = 2000;  // symbols, from which on a block ends at the next seam
     std::vector<TokenId> symbols;
+    bool after_unknown = false;
     for (std::size_t position = 0; position < text.size();) {
       const std::size_t begin = position;
       next_code_point(text, position);
-      symbols.push_back(symbol_of(text.substr(begin, position - begin), characters_, pieces_));
+      const TokenId symbol = symbol_of(text.substr(begin, position - begin), characters_, pieces_);
+      if (symbols.size() >= kBlock && !inside_.contains(pair_of(symbols.back(), symbol))) {
+        finish_block(symbols, after_unknown, ids);
+      }
+      symbols.push_back(symbol);
     }
+    finish_block(symbols, after_unknown, ids);
+  }
+
+  // Joins the symbols, appends their ids and clears them.
+  void finish_block(std::vector<TokenId>& symbols, bool& after_unknown,
+                    std::vector<TokenId>& ids) const {
     merges_.apply(symbols);
-    bool after_unknown = false;
     std::string character;
     for (const TokenId symbol : symbols) {
       const bool unknown = symbol >= pieces_;
@@ -217,6 +248,7 @@ class BpeSplitter final : public LongTextSplitter {
       }
       after_unknown = unknown;
     }
+    symbols.clear();
   }
 };
 

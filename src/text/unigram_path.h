@@ -70,7 +70,7 @@ class UnigramPath {
     const Sum so_far = end_at(begin).score;
     const auto consider = [&](std::size_t length, double score, TokenId id) {
       End& end = end_at(begin + length);
-      if (end.length != 0 && score <= end.score) return;
+      if (end.length != 0 && !(score > end.score)) return;
       end = {
           .score = static_cast<Sum>(score), .length = static_cast<std::int32_t>(length), .id = id};
     };

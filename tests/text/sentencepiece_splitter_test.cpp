@@ -15,7 +15,7 @@ namespace {
 std::string trained_model(SentencePieceAlgorithm algorithm, const std::string& normalization,
                           bool bytes) {
   return train_sentencepiece(made_sentences(400), {.algorithm = algorithm,
-                                                   .pieces = bytes ? 500 : 250,
+                                                   .pieces = bytes ? 386 : 130,
                                                    .character_coverage = 0.99,
                                                    .normalization = normalization,
                                                    .byte_fallback = bytes});

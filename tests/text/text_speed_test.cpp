@@ -18,12 +18,12 @@
 namespace roformer {
 namespace {
 
-constexpr std::size_t kTimedBytes = 300'000;
+constexpr std::size_t kTimedBytes = 200'000;
 
 std::unique_ptr<Tokenizer> timed_sentencepiece(SentencePieceAlgorithm algorithm) {
   return make_sentencepiece_tokenizer(
       train_sentencepiece(made_sentences(400),
-                          {.algorithm = algorithm, .pieces = 250, .character_coverage = 0.99}),
+                          {.algorithm = algorithm, .pieces = 130, .character_coverage = 0.99}),
       "trained");
 }
 
@@ -79,9 +79,11 @@ double time_of(const Tokenizer& tokenizer, const std::string& text) {
 }  // namespace
 
 TEST_CASE("No text is much slower than ordinary text of its size") {
-  // Ordinary text repeats its words, whose pieces are remembered, so that another bound of so many
-  // milliseconds counts beside the ratio: about what a word costs that is new.
-  constexpr double kMostRatio = 3, kMostMilliseconds = 120;
+  // Its words are new ones: those that a text repeats have pieces that are remembered.
+  Random random(4);
+  std::string ordinary;
+  while (ordinary.size() < kTimedBytes) ordinary += made_word(random) + made_word(random) + " ";
+  constexpr double kMostRatio = 5;  // 3 on an idle machine
   const std::map<std::string, std::function<std::unique_ptr<Tokenizer>()>> kinds = {
       {"unigram", [] { return timed_sentencepiece(SentencePieceAlgorithm::unigram); }},
       {"bpe", [] { return timed_sentencepiece(SentencePieceAlgorithm::bpe); }},
@@ -90,16 +92,13 @@ TEST_CASE("No text is much slower than ordinary text of its size") {
       {"subwords", timed_subwords},
       {"words", timed_words},
       {"bytes", make_byte_tokenizer}};
-  std::string ordinary;
-  for (const std::string& sentence : made_sentences(kTimedBytes / 40)) ordinary += sentence + " ";
-  ordinary.resize(ordinary.find(' ', std::min(kTimedBytes, ordinary.size()) - 200));
   for (const auto& [kind, make] : kinds) {
     const std::unique_ptr<Tokenizer> tokenizer = make();
     const double usual = time_of(*tokenizer, ordinary);
     for (const HardText& hard : hard_texts(kTimedBytes)) {
       const double time = time_of(*tokenizer, hard.text);
       INFO(kind << ", " << hard.name << ": " << time << " ms, ordinary text " << usual << " ms");
-      CHECK(time <= std::max(kMostRatio * usual, kMostMilliseconds));
+      CHECK(time <= kMostRatio * usual + 10);
     }
   }
 }
