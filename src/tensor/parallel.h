@@ -1,5 +1,5 @@
 // Splits rows over LibTorch's threads, with column sums that do not depend on the number of
-// threads.
+// threads. No loop waits for a thread that has lost its core to another process.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <vector>
 
 namespace roformer {
 
@@ -20,13 +21,40 @@ inline std::int64_t rows_per_piece(std::int64_t columns) {
   return std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, columns));
 }
 
+// Calls function(0) .. function(count - 1) in parallel. Each thread begins with a share of adjacent
+// pieces, the same one in every loop, so that its cache still holds what it wrote before. Then it
+// takes what is left of the other shares: a thread that shares its core with another process delays
+// the loop by one piece, not by the rest of its share.
+template <typename Function>
+void for_pieces(std::int64_t count, const Function& function) {
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next;
+    std::int64_t end;
+  };
+  const std::int64_t threads = std::min<std::int64_t>(count, at::get_num_threads());
+  if (threads <= 1 || at::in_parallel_region()) {
+    for (std::int64_t i = 0; i < count; ++i) function(i);
+    return;
+  }
+  std::vector<Share> shares(static_cast<std::size_t>(threads));
+  for (std::int64_t t = 0; t < threads; ++t) {
+    shares[static_cast<std::size_t>(t)].next = count * t / threads;
+    shares[static_cast<std::size_t>(t)].end = count * (t + 1) / threads;
+  }
+  at::parallel_for(0, threads, 1, [&](std::int64_t first, std::int64_t) {
+    for (std::int64_t t = 0; t < threads; ++t) {
+      Share& share = shares[static_cast<std::size_t>((first + t) % threads)];
+      for (std::int64_t i = share.next++; i < share.end; i = share.next++) function(i);
+    }
+  });
+}
+
 // Calls function(begin, end) over pieces of 0 .. rows-1 in parallel.
 template <typename Function>
 void for_rows(std::int64_t rows, std::int64_t columns, const Function& function) {
   const std::int64_t piece = rows_per_piece(columns);
-  at::parallel_for(0, (rows + piece - 1) / piece, 1, [&](std::int64_t first, std::int64_t last) {
-    function(first * piece, std::min(rows, last * piece));
-  });
+  for_pieces((rows + piece - 1) / piece,
+             [&](std::int64_t i) { function(i * piece, std::min(rows, (i + 1) * piece)); });
 }
 
 // Calls function(0) .. function(count - 1): each thread takes the next one when it is free, so that
@@ -53,10 +81,8 @@ at::Tensor for_rows_with_sums(std::int64_t rows, std::int64_t columns, std::int6
   const at::Tensor partial =
       at::zeros({pieces, sums, columns}, at::TensorOptions().dtype(c10::CppTypeToScalarType<A>()));
   A* const numbers = partial.mutable_data_ptr<A>();
-  at::parallel_for(0, pieces, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      function(i * piece, std::min(rows, (i + 1) * piece), numbers + i * sums * columns);
-    }
+  for_pieces(pieces, [&](std::int64_t i) {
+    function(i * piece, std::min(rows, (i + 1) * piece), numbers + i * sums * columns);
   });
   return partial.sum(0);
 }

@@ -1,7 +1,17 @@
 #include "training/optimizer.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/clamp_min.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +24,7 @@
 #include "tensor/dispatch.h"
 #include "tensor/gpu/adamw.h"
 #include "tensor/gpu/muon.h"
+#include "tensor/parallel.h"
 #include "tensor/profile.h"
 #include "training/adamw_kernel.h"
 
@@ -28,11 +39,9 @@ constexpr std::int64_t kChunk = 1 << 15;
 template <typename Work>
 void for_chunks(std::int64_t begin, std::int64_t end, const Work& work) {
   const std::int64_t chunks = (end - begin + kChunk - 1) / kChunk;
-  at::parallel_for(0, chunks, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t chunk = first; chunk < last; ++chunk) {
-      const std::int64_t start = begin + chunk * kChunk;
-      work(chunk, start, std::min(start + kChunk, end));
-    }
+  for_pieces(chunks, [&](std::int64_t chunk) {
+    const std::int64_t start = begin + chunk * kChunk;
+    work(chunk, start, std::min(start + kChunk, end));
   });
 }
 
