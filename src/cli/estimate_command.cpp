@@ -223,8 +223,7 @@ void add_estimate_command(CLI::App& program) {
   auto options = std::make_shared<EstimateOptions>();
   CLI::App* command = add_listed_command(
       program, "estimate",
-      "  roformer estimate configs/pretraining/paper/bert-base.yaml --vocabulary 30522\n"
-      "      --device h100 --processes 8\n"
+      "  roformer estimate configs/pretraining/bert-base.yaml --device h100 --processes 8\n"
       "FLOP are those of matrix products, attention included: 2 for each multiply-add,\n"
       "3 times as many for forward and backward pass. Memory is that of tensors.\n"
       "Times come from measured steps of a device, or with --measure from this machine.\n"

@@ -142,7 +142,8 @@ TEST_CASE("processes share the rows of a step, as its tokens and its arithmetic"
                                                           {"training.accumulation", "2"},
                                                           {"model.width", "768"},
                                                           {"model.heads", "12"},
-                                                          {"model.layers", "12"}}));
+                                                          {"model.layers", "12"},
+                                                          {"training.precision", "bf16"}}));
   const TrainingEstimate one = estimate_training(settings, {.device = "h100"});
   const TrainingEstimate eight = estimate_training(settings, {.device = "h100", .processes = 8});
   CHECK(one.stages[0].rows == 24);
@@ -152,6 +153,8 @@ TEST_CASE("processes share the rows of a step, as its tokens and its arithmetic"
   CHECK(eight.tokens() == Approx(one.tokens()));
   CHECK(eight.gflop() == Approx(one.gflop()));
   CHECK(eight.memory().activations < one.memory().activations / 3);
+  REQUIRE(one.time);
+  REQUIRE(eight.time);
   CHECK(eight.time->hours < one.time->hours);
   CHECK(eight.time->hours > one.time->hours / 8);
   CHECK_THROWS_WITH(estimate_training(settings, {.device = "h100", .processes = 5}),
