@@ -13,16 +13,16 @@ using namespace roformer;
 
 namespace {
 
-constexpr std::int64_t kLength = 6;
+constexpr std::int64_t kTextLength = 6;
 
 AttentionContext context_of(const SmallScheme& small) {
-  AttentionContext context{.queries = Positions::range(0, kLength),
-                           .keys = Positions::range(0, kLength),
+  AttentionContext context{.queries = Positions::range(0, kTextLength),
+                           .keys = Positions::range(0, kTextLength),
                            .layer = 1,
                            .causal = small.causal,
                            .type = at::kDouble};
   const at::Tensor token_inputs =
-      small.token_inputs(at::randn({1, kLength, SmallScheme::kWidth}, at::kDouble));
+      small.token_inputs(at::randn({1, kTextLength, SmallScheme::kWidth}, at::kDouble));
   if (token_inputs.defined())
     context.token_inputs = small.scheme->cached_token_inputs(token_inputs, {});
   return context;
@@ -34,17 +34,17 @@ void check_answers(const SmallScheme& small) {
   const AttentionContext context = context_of(small);
   CHECK(scheme.bias(context).defined() == (capabilities.bias || capabilities.bias_of_positions));
   CHECK(!(capabilities.bias && capabilities.bias_of_positions));
-  const at::Tensor distances = at::arange(-kLength + 1, kLength, at::kDouble);
+  const at::Tensor distances = at::arange(-kTextLength + 1, kTextLength, at::kDouble);
   if (capabilities.bias && capabilities.bias->on_distance_alone) {
     CHECK(scheme.bias_at(context, distances).size(1) == distances.size(0));
   }
   if (capabilities.running_sums) CHECK(scheme.running_sums(context).defined());
-  if (capabilities.token_inputs) CHECK(context.token_inputs.size(2) == kLength);
+  if (capabilities.token_inputs) CHECK(context.token_inputs.size(2) == kTextLength);
   const at::Tensor pairs =
-      at::rand({1, SmallScheme::kHeads, kLength, kLength}, at::kDouble).softmax(-1);
+      at::rand({1, SmallScheme::kHeads, kTextLength, kTextLength}, at::kDouble).softmax(-1);
   CHECK(scheme.weights(context, pairs.clone()).weights.defined() == capabilities.weights);
   if (capabilities.value_term) CHECK(scheme.value_term(context, pairs).defined());
-  const std::vector<std::int64_t> lengths{kLength};
+  const std::vector<std::int64_t> lengths{kTextLength};
   CHECK(scheme.draw_positions({.lengths = lengths}).defined() == capabilities.draws_positions);
   // A rotation and a transform are two answers to one question.
   if (capabilities.transform) CHECK(!scheme.rotation(context, SmallScheme::kHeadWidth));

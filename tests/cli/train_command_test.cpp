@@ -13,11 +13,11 @@ using namespace roformer;
 namespace {
 
 // A run of three steps, and the file that describes it.
-struct TrainedRun {
+struct TrainCommandRun {
   TinyRun tiny{"rope"};
   std::string file = (tiny.folder.path / "tiny.yaml").string();
 
-  TrainedRun() {
+  TrainCommandRun() {
     write_file_atomically(file, dump(tiny.settings, DumpStyle::compact));
     train_run(tiny.settings, ExistingRun::refuse);
   }
@@ -26,7 +26,7 @@ struct TrainedRun {
 }  // namespace
 
 TEST_CASE("the folder of a run goes on with --resume, and is no configuration without it") {
-  const TrainedRun trained;
+  const TrainCommandRun trained;
   const std::string run_folder = trained.tiny.run().string();
   const Outcome refused = run({"train", run_folder});
   CHECK(refused.code == 2);
@@ -41,7 +41,7 @@ TEST_CASE("the folder of a run goes on with --resume, and is no configuration wi
 }
 
 TEST_CASE("a run that has ended says so when it is resumed, and how it would go on") {
-  const TrainedRun trained;
+  const TrainCommandRun trained;
   const Outcome again = run({"train", trained.tiny.run().string(), "--resume"});
   CHECK(again.code == 0);
   CHECK(has(again.output,
@@ -52,7 +52,7 @@ TEST_CASE("a run that has ended says so when it is resumed, and how it would go 
 }
 
 TEST_CASE("a smoke run trains two steps beside the run, as often as it is asked for") {
-  const TrainedRun trained;
+  const TrainCommandRun trained;
   for (int time = 0; time < 2; ++time) {
     const Outcome outcome = run({"train", trained.file, "--smoke"});
     CAPTURE(outcome.errors);

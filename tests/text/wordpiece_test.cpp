@@ -28,7 +28,7 @@ std::unique_ptr<Tokenizer> open_fixture(bool cased) {
        .location = "fixture"});
 }
 
-std::string from_hexadecimal(const std::string& digits) {
+std::string text_of_hexadecimal(const std::string& digits) {
   std::string bytes;
   for (std::size_t i = 0; i < digits.size(); i += 2) {
     bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
@@ -68,7 +68,7 @@ TEST_CASE("WordPiece yields the reference's ids on hard and random text") {
     const auto tokenizer = open_fixture(cased);
     for (int repeat = 0; repeat < 2; ++repeat) {  // the second time from the cache
       for (const auto& entry : cases) {
-        const std::string text = from_hexadecimal(entry["bytes"].get<std::string>());
+        const std::string text = text_of_hexadecimal(entry["bytes"].get<std::string>());
         INFO((cased ? "cased " : "uncased ") << entry["bytes"]);
         CHECK(tokenizer->encode(text) ==
               entry[cased ? "cased" : "uncased"].get<std::vector<TokenId>>());
@@ -109,7 +109,7 @@ TEST_CASE("Every code point is lower-cased and stripped as in the reference") {
   std::ifstream file(kWordPieceFixtures / "code_point_uncased.txt");
   std::string point, written;
   while (file >> point >> written) {
-    expected[static_cast<char32_t>(std::stoul(point, nullptr, 16))] = from_hexadecimal(written);
+    expected[static_cast<char32_t>(std::stoul(point, nullptr, 16))] = text_of_hexadecimal(written);
   }
   REQUIRE(expected.size() > 2000);
   const BertNormalization& table = BertNormalization::uncased();
