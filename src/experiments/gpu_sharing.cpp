@@ -22,7 +22,7 @@ constexpr const char* kLogs = "CUDA_MPS_LOG_DIRECTORY";
 constexpr const char* kDefaultPipes = "/tmp/nvidia-mps";
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr auto kPatience = std::chrono::seconds(10);
-constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr auto kMpsPollInterval = std::chrono::milliseconds(20);
 
 bool is_installed() {
   return std::system(("command -v " + std::string(kControl) + " > /dev/null 2>&1").c_str()) == 0;
@@ -36,7 +36,7 @@ bool user_runs_it() {
 void wait_until(const std::function<bool()>& is_so) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (!is_so() && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kMpsPollInterval);
   }
 }
 
