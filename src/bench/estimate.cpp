@@ -312,8 +312,9 @@ double gflop_of_pass(const Settings& settings, const MeanBatch& batch) {
                         {.tokens = batch.tokens, .targets = batch.targets, .length = length});
 }
 
-// Layers whose scheme changes the scores by their content.
-std::int64_t layers_with_scores(const Settings& settings) {
+// Layers that store all scores, because their scheme changes them by content and has no tiles for
+// it.
+std::int64_t layers_with_scores(const Settings& settings, const ComputePlan& plan) {
   const ParametersOnly silent([](const ParameterSpec&) {});
   ParameterStore store(0);
   const ModelSettings& model = settings.model;
@@ -329,8 +330,10 @@ std::int64_t layers_with_scores(const Settings& settings) {
   std::int64_t layers = 0;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const SchemeCapabilities capabilities = scheme->of_layer(i).capabilities();
-    layers += capabilities.scores != ContentScores::none || capabilities.value_term ||
-              capabilities.weights || capabilities.bias_of_positions;
+    const bool tiles = plan.device.is_cpu() && settings.attention.dropout == 0 &&
+                       (capabilities.relative_form || capabilities.attends);
+    layers += !tiles && (capabilities.scores != ContentScores::none || capabilities.value_term ||
+                         capabilities.weights || capabilities.bias_of_positions);
   }
   return layers;
 }
@@ -531,7 +534,7 @@ TrainingEstimate estimate_training(const Settings& given, const EstimateRequest&
                             .count = opened.parameters.count,
                             .parameters = opened.parameters.parts};
   if (device == nullptr && !estimate.plan.device.is_cpu()) estimate.device = "cuda";
-  const std::int64_t with_scores = layers_with_scores(settings);
+  const std::int64_t with_scores = layers_with_scores(settings, estimate.plan);
   const std::vector<Pass> passes = passes_of(settings, request.processes);
   std::vector<MeanBatch> batches;
   for (const Pass& pass : passes) {

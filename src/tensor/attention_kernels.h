@@ -229,12 +229,12 @@ struct ScoreNetworkRow {
   A* memory = nullptr;  // memory_needed() numbers, overwritten
 
   std::int64_t channels() const { return bias == nullptr ? heads : 2 * heads; }
-  // Columns of the memory for a part of so many keys and the neighbours that both layers read.
-  std::int64_t columns(std::int64_t count) const {
-    return (count + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
+  // Columns of the memory for a part of the keys and the neighbours that both layers read.
+  std::int64_t columns() const {
+    return (kKeysOfPart + 2 * (taps - 1) + kStep - 1) / kStep * kStep;
   }
   std::int64_t memory_needed() const {
-    return (2 * channels() + 2 * hidden + heads) * columns(kKeysOfPart) + kStep;
+    return (2 * channels() + 2 * hidden + heads) * columns() + kStep;
   }
 
   static constexpr std::int64_t kKeysOfPart = 64;

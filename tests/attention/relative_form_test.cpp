@@ -2,6 +2,7 @@
 // in memory, in texts longer than a tile's blocks, with the gradients of inputs and parameters.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -126,13 +127,17 @@ TEST_CASE(
       RelativeExample example(of, causal, of.name == "shaw" ? 1 : SmallScheme::kHeads);
       INFO(of.name << (causal ? ", causal" : ""));
       const std::vector<at::Tensor> expected = example.run(at::kDouble, false);
+      double largest = 0;
+      for (const at::Tensor& x : expected) largest = std::max(largest, x.norm().item<double>());
       const auto check = [&](at::ScalarType type, double bound) {
         const std::vector<at::Tensor> found = example.run(type, true);
         REQUIRE(found.size() == expected.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
           INFO("result " << i << ", " << c10::toString(type));
           const at::Tensor apart = found[i].to(at::kDouble) - expected[i];
-          CHECK(apart.norm().item<double>() <= bound * expected[i].norm().item<double>());
+          // A bias that all keys share has no gradient: the rounding of others is left.
+          const double size = std::max(0.1 * largest, expected[i].norm().item<double>());
+          CHECK(apart.norm().item<double>() <= bound * size);
         }
       };
       check(at::kDouble, 1e-12);

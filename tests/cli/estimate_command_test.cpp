@@ -23,7 +23,7 @@ TEST_CASE("estimate prints parameters, arithmetic, memory and hours, and what it
   for (const char* part : {"masked language model, position learned, bf16 on h100",
                            "109,514,298: embeddings 23,", "64 rows of 512 at most, 32,768 tokens",
                            "100,000 steps, 3.28 G tokens", "memory", "activations ", "checkpoint",
-                           "BERT-base, 32 rows of 512", "assumed     The data are not there"}) {
+                           "the nearest measured step is", "assumed     The data are not there"}) {
     CHECK_THAT(text.output, Catch::Contains(part));
   }
   const Outcome json = run({"estimate", kPaperConfig, "--vocabulary", "30522", "--device", "h200",

@@ -123,9 +123,9 @@ TEST_CASE("unit directions are those of LibTorch's operations, with gradients") 
       at::randn({2, kTokens, kHeads, kWidth + 1}, at::kDouble).transpose(1, 2),
       at::randn({kHeads * kWidth, kTaps}, at::kDouble),
       at::randn({2, kHeads, kTokens, kWidth}, at::kDouble)};
+  const auto leaf = [](const at::Tensor& x) { return x.detach().clone().requires_grad_(true); };
   const auto results = [&](at::ScalarType type, bool loops) {
-    const std::vector<at::Tensor> x{drawn[0].to(type).requires_grad_(true),
-                                    drawn[1].to(type).requires_grad_(true)};
+    const std::vector<at::Tensor> x{leaf(drawn[0].to(type)), leaf(drawn[1].to(type))};
     const at::Tensor output = compute(x, loops);
     (output * drawn[2].to(type)).sum().backward();
     return std::vector<at::Tensor>{output.detach(), x[0].grad(), x[1].grad()};

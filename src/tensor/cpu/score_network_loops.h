@@ -113,7 +113,7 @@ class NetworkPart {
         begin_(begin),
         count_(std::min(ScoreNetworkRow<A>::kKeysOfPart, row.keys - begin)),
         half_(row.taps / 2),
-        row_(row.columns(count_)),
+        row_(row.columns()),
         channels_(row.channels()) {
     input_ = o_.memory;
     hidden_ = input_ + channels_ * row_;
