@@ -66,10 +66,10 @@ struct ListedParameters {
 
 // --- Data ---
 
-// Of WMT's English and German, where the sentences are not counted.
+// The assumed length of a sentence of WMT in tokens, where the sentences are not counted.
 constexpr double kTokensOfSentence = 28;
 
-// What one micro-batch of a stage holds in the mean.
+// The mean size of one micro-batch of a stage.
 struct MeanBatch {
   double texts = 0;
   double tokens = 0;   // a translator's: of the target
@@ -347,7 +347,7 @@ struct Speed {
   std::string source;
 };
 
-// What the measured steps do not have, in words, and by how much it may be slower.
+// A property that no measured step has, in words, and the factor by which it may slow a step.
 struct Unmeasured {
   double factor = 1;
   std::string words;

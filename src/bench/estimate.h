@@ -1,6 +1,6 @@
-// What a training will take, before it begins: parameters, arithmetic, memory, time and the size of
-// its checkpoints. The model is never allocated. Works without the data too, on assumptions that it
-// names.
+// Estimates a training before it begins: parameters, arithmetic, memory, time and the size of its
+// checkpoints. The model is never allocated. Without the data the estimate rests on assumptions,
+// which it names.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace roformer {
 struct EstimateRequest {
   std::string device;  // "cpu", a measured device's name, or empty: this machine
   std::int64_t processes = 1;
-  // What data that are not there would say. 0: unknown.
+  // These replace the data where they are missing. 0: unknown.
   std::int64_t vocabulary = 0;
   std::int64_t examples = 0;  // of the training set, or its rows of data.length
   double tokens_of_example = 0;

@@ -43,8 +43,8 @@ struct TextBatch {
   std::vector<std::int64_t> types;    // [T] 0 or 1
   std::vector<std::int64_t> lengths;  // [B]
   std::vector<std::int64_t> places;   // [N] tokens whose states are read; empty: one state a text
-  // Of a part of a larger batch: the tokens, texts and places before it, and the longest of all
-  // texts in tokens (0: this is the whole).
+  // If this is a part of a larger batch: the numbers of tokens, texts and places before the part,
+  // and the length in tokens of the longest text in the batch (0: this is the whole batch).
   std::int64_t first_token = 0, first_text = 0, first_place = 0;
   std::int64_t longest_of_all = 0;
 };

@@ -43,8 +43,8 @@ struct TranslationReport {
   std::vector<Table> examples;  // source, reference and the translation by each row's first run
   std::string examples_caption;
   Table missing{{}};  // models without translations, and why
-  // Of each run by its name: "test_bleu", "test_chrf", "test_bleu_compound_split", of which
-  // `scores` has the means. And each figure's signature.
+  // By the run's name: its "test_bleu", "test_chrf" and "test_bleu_compound_split", whose means are
+  // in `scores`. Then the signature of each figure.
   std::map<std::string, std::map<std::string, double>> figures;
   std::map<std::string, std::string> signatures;
 };

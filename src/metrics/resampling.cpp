@@ -115,7 +115,7 @@ double randomization_p_value(const TranslationMetric& metric, const StatisticsTa
   return p_value(above, trials);
 }
 
-// What each trial's swaps add to the system's sums and take from the baseline's: [trials, width].
+// The sums [trials, width] that the swaps of each trial move from the baseline to the system.
 // The 256 possible sums of eight sentences are tabled, so that a trial adds one row for eight.
 std::vector<double> moved_sums(const StatisticsTable& baseline, const StatisticsTable& system,
                                std::size_t trials, std::uint64_t seed) {

@@ -54,7 +54,7 @@ struct StackPass {
   at::ScalarType type = at::kFloat;  // of parameters and tables
   bool training = false;
   std::uint64_t dropout_key = 0;
-  // Of the rows that the sub-layer reads: the number of row 0 in the whole batch.
+  // The number that the first row of the sub-layer has in the whole batch.
   std::int64_t first_row = 0;
   AttentionCache* cache = nullptr;
   const CrossMemory* memory = nullptr;

@@ -90,7 +90,7 @@ struct ScoreTerms {
   double scale = 1;
 };
 
-// What scores() and value_term() compute, as terms that tiled attention adds without storing
+// The results of scores() and value_term() as terms, which tiled attention adds without storing the
 // scores.
 struct RelativeForm {
   std::vector<RelativeTerm> terms = {};
@@ -109,8 +109,8 @@ struct DrawInputs {
   std::span<const std::int64_t> lengths;  // number of tokens of each sequence
   bool training = false;
   std::uint64_t key = 0;  // random numbers are functions of this key, which the batch gives
-  // Of a part of a batch: the sequences before it, and the longest of all sequences (0: this is
-  // the whole batch).
+  // If this is a part of a batch: the number of sequences before the part, and the length of the
+  // longest sequence in the batch (0: this is the whole batch).
   std::int64_t first = 0, longest = 0;
   at::Tensor earlier;         // decoding: the positions of the tokens before, [1, L']
   std::int64_t expected = 0;  // decoding: the longest the text may become, in tokens; 0: unknown

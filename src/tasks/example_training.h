@@ -21,8 +21,8 @@ struct ExampleBatch : TrainingBatch {
   TextBatch texts;
   std::vector<std::int64_t> examples;  // their numbers
   std::vector<std::int64_t> labels;    // of taggers: of the words
-  // Of embedders: the place of each example's text in the whole micro-batch, and where its parts
-  // begin among these places.
+  // Embedders only: the place of each example's text in the whole micro-batch, and the places where
+  // its parts begin.
   std::vector<std::int64_t> order, parts;
 };
 

@@ -212,7 +212,7 @@ class HouseholderHead {
   const kernels::AttentionKernels<M, A>& loops_ = kernels::attention_kernels<M, A>();
   std::vector<Matrix<A>> inputs_;
   Matrix<A> w_, scaled_;  // [L, D]: w and beta w
-  // Of the chunk: I + lower is inverted; through = -tril(q w^T) inverse; seen = tril(q w^T); inner
+  // For one chunk: I + lower is inverted; through = -tril(q w^T) inverse; seen = tril(q w^T); inner
   // holds beta w . k for earlier keys of the chunk. along [keys, chunk] holds the same for all
   // keys.
   Matrix<A> lower_, inverse_, through_, seen_, inner_, carrier_, carried_query_, scores_, along_;

@@ -54,7 +54,8 @@ struct TiledAttentionGradients {
   at::Tensor query, key, value;
   std::vector<at::Tensor> additive;
   at::Tensor sums = {};  // float64 [H, Tk], overwritten within the segments
-  // Of each term's table, in the accumulating type, added to; undefined: not wanted.
+  // The gradient of each term's table, in the accumulating type, is added here; undefined: not
+  // wanted.
   std::vector<at::Tensor> relative = {};
 };
 // A key must belong to one segment only. The result does not depend on the number of threads if the

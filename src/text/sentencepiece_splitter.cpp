@@ -47,7 +47,7 @@ bool is_one_character(std::string_view text) {
   return !text.empty() && end == text.size();
 }
 
-// What both kinds share: the normal form of a text, and the tokens of unknown characters.
+// The base of both kinds: it makes the normal form of a text and the tokens of unknown characters.
 class LongTextSplitter : public SentencePieceSplitter {
  public:
   explicit LongTextSplitter(const SentencePieceFile& file)

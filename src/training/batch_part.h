@@ -30,9 +30,9 @@ struct SequenceRange {
 // if there are as many sequences as parts.
 SequenceRange sequences_of(const BatchPart& part, std::span<const std::int64_t> lengths);
 
-// What a process takes of a step. The micro-batches of a training are numbered 0, 1, 2, ... without
-// a gap through all steps. Groups of `parts` neighbouring processes divide a micro-batch: of G
-// groups, group g takes the micro-batches g, g + G, g + 2 G, ...
+// The share of a step that one process computes. The micro-batches of a training are numbered 0, 1,
+// 2, ... without a gap through all steps. Groups of `parts` neighbouring processes divide a
+// micro-batch: of G groups, group g takes the micro-batches g, g + G, g + 2 G, ...
 struct BatchNumbers {
   std::int64_t accumulation = 1;  // passes of this process in a step
   std::int64_t rank = 0;

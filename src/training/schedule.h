@@ -79,8 +79,8 @@ class StagePlan {
   };
   // `number` counts micro-batches through all stages.
   StageBatch of_batch(std::int64_t number) const;
-  // What this process computes in its i-th pass, counted from the step that begins with the
-  // micro-batch `first`.
+  // The batch that this process computes in its i-th pass, counted from the step that begins with
+  // the micro-batch `first`.
   struct StagePass {
     StageBatch batch;
     BatchPart part;
