@@ -71,10 +71,17 @@ def grouped(runs):
     return {name: Row(members) for name, members in groups.items()}
 
 
+def read_document(file):
+    try:
+        return json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: is no record: {error}") from error
+
+
 class Record:
     def __init__(self, files):
         self.files = files
-        documents = [json.loads(file.read_text()) for file in files]
+        documents = [read_document(file) for file in files]
         self.document = documents[0]
         self.tables = {table["name"]: table for table in self.document["tables"]}
         self.metric = self.document["metric"]
