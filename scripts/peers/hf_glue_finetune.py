@@ -66,6 +66,13 @@ def figures(task, truth, found):
     return {"accuracy": accuracy, "f1": 2 * hits / (sum(truth) + sum(found))}
 
 
+def parameter_groups(model):
+    """Biases and norms are not decayed."""
+    plain = [p for n, p in model.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
+    decayed = [p for n, p in model.named_parameters() if not (n.endswith("bias") or "LayerNorm" in n)]
+    return [{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
+
+
 def fine_tune(options, task, seed):
     torch.manual_seed(seed)
     chooser = random.Random(seed)
@@ -81,10 +88,7 @@ def fine_tune(options, task, seed):
                            max_length=128, padding=True, return_tensors="pt")
         return inputs.to(options.device), torch.tensor([row[-1] for row in rows], dtype=kind, device=options.device)
 
-    plain = [p for n, p in model.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
-    decayed = [p for n, p in model.named_parameters() if not (n.endswith("bias") or "LayerNorm" in n)]
-    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}],
-                                  lr=5e-5, eps=1e-8)
+    optimizer = torch.optim.AdamW(parameter_groups(model), lr=5e-5, eps=1e-8)
     steps = options.epochs * math.ceil(len(train) / 32)
     schedule = get_linear_schedule_with_warmup(optimizer, int(0.1 * steps), steps)
     begun = time.time()
@@ -124,4 +128,5 @@ def main():
             fine_tune(options, task, int(seed))
 
 
-main()
+if __name__ == "__main__":
+    main()
