@@ -129,7 +129,8 @@ std::vector<Key> training_keys() {
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
-                            "avx512_bf16 from a width of 128), else fp32",
+                            "avx512_bf16 from a width of 128, but not one whose AMX is "
+                            "hidden), else fp32",
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.attention_gradient,
                    {.help = "how attention in bf16 makes the slopes of its scores on a GPU: exact "
