@@ -17,7 +17,7 @@
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "base/version.h"
-#include "bench/benchmark.h"
+#include "bench/products.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "config/words.h"

@@ -74,7 +74,7 @@ std::string scalar_of(const YAML::Node& node) {
 }
 
 std::string quoted(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
   });
   return plain ? text : yaml_quoted(text);
@@ -93,7 +93,7 @@ std::vector<LayerMapEntry> parse_layer_map(std::string_view text) {
     LayerMapEntry entry{.layers = trimmed_key(scalar_of(pair.first))};
     if (entry.layers != kOthers) ranges_of(entry.layers);
     const auto same = [&](const LayerMapEntry& other) { return other.layers == entry.layers; };
-    if (std::any_of(entries.begin(), entries.end(), same)) {  // even if the blanks differ
+    if (std::ranges::any_of(entries, same)) {  // even if the blanks differ
       throw InvalidValue("each layer once", entry.layers + " is there twice");
     }
     if (pair.second.IsMap()) {
@@ -156,7 +156,7 @@ std::vector<std::int64_t> entries_of_layers(const std::vector<LayerMapEntry>& en
       }
     }
   }
-  std::replace(result.begin(), result.end(), std::int64_t{-1}, others);
+  std::ranges::replace(result, std::int64_t{-1}, others);
   return result;
 }
 

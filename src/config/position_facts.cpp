@@ -63,7 +63,7 @@ bool uses_scheme(const PositionSettings& position, std::string_view name) {
   const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
   if (!scheme || !scheme->part_names) return false;
   const std::vector<std::string> names = scheme->part_names(position);
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 void fit_to(PositionSettings& position, const SchemeUse& use) {

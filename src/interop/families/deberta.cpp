@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "config/schemes/deberta.h"
-#include "config/task_facts.h"
-#include "interop/expressible.h"
 #include "interop/families/encoder.h"
 #include "interop/families/list.h"
 

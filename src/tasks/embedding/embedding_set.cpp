@@ -1,7 +1,5 @@
 #include "tasks/embedding/embedding_set.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -9,13 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "config/embedding_scores.h"
 #include "metrics/agreement.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/task_model.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,10 +1,7 @@
 #include "tasks/matching/matching_task.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +16,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/triplet_maker.h"
-#include "metrics/statistics.h"
 #include "tasks/classification/classification_figures.h"
 #include "tasks/data_record.h"
 #include "tasks/example_training.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
