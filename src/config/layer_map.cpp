@@ -7,6 +7,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/parts.h"
 #include "config/value.h"
 #include "config/yaml_text.h"
 
@@ -18,9 +19,7 @@ constexpr const char* kWanted = "layers and what they have, {0-2: X, 3: Y}";
 constexpr std::int64_t kMostLayers = 100000;
 
 std::string trimmed_key(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+  return std::string(trimmed(text));
 }
 
 // One range of a key; without `last` it extends to the last layer.
