@@ -1,14 +1,5 @@
 #include "analysis/attention_record.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -16,13 +7,11 @@
 #include <cstdlib>
 #include <limits>
 #include <numbers>
-#include <optional>
-#include <utility>
 
-#include "analysis/text_sums.h"
 #include "attention/explicit_scores.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "tensor/aten.h"
 #include "tensor/rotation.h"
 
 namespace roformer {
@@ -231,7 +220,7 @@ AttentionRecorder::AttentionRecorder(const RecordOptions& options) : options_(op
       tokens->push_back(
           static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(options.tokens))));
     }
-    std::sort(tokens->begin(), tokens->end());
+    std::ranges::sort(*tokens);
   }
   // Without shuffling, neighbouring contents would come from the same texts.
   for (std::size_t i = 0; i < query_tokens_.size(); ++i) {
@@ -321,7 +310,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> distance_ranges(std::int64_t 
     }
   };
   side(-1);
-  std::reverse(ranges.begin(), ranges.end());
+  std::ranges::reverse(ranges);
   ranges.emplace_back(0, 0);
   side(1);
   return ranges;

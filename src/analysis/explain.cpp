@@ -9,10 +9,8 @@
 #include <memory>
 #include <numeric>
 #include <set>
-#include <span>
 #include <utility>
 
-#include "attention/attend.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "config/attention_settings.h"

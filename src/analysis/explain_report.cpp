@@ -12,7 +12,6 @@
 #include "base/progress.h"
 #include "config/task_facts.h"
 #include "model/transformer_stack.h"
-#include "report/html.h"
 
 namespace roformer {
 namespace {
@@ -133,7 +132,7 @@ DotChart chart_of_heads(const ExplainedRun& run, const std::string& prefix) {
         "the {} of {} heads whose change is largest; all are in "
         "ablations.csv",
         kMostHeads, heads.size());
-    std::stable_sort(heads.begin(), heads.end(), [](const auto* a, const auto* b) {
+    std::ranges::stable_sort(heads, [](const auto* a, const auto* b) {
       return std::abs(a->without_positions.change) > std::abs(b->without_positions.change);
     });
     heads.resize(kMostHeads);

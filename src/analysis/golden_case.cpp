@@ -1,10 +1,5 @@
 #include "analysis/golden_case.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +18,7 @@
 #include "position/rope.h"
 #include "position/rotary_table.h"
 #include "position/scheme_parts.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

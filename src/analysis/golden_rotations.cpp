@@ -1,9 +1,5 @@
 #include "analysis/golden_schemes.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/zeros.h>
-
 #include "base/error.h"
 #include "base/fields.h"
 #include "config/schemes/dual_chunk.h"
@@ -15,6 +11,7 @@
 #include "config/schemes/streaming.h"
 #include "config/schemes/xpos.h"
 #include "position/scheme_parts.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include "base/error.h"
 #include "base/json.h"
 #include "config/schema.h"

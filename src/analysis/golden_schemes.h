@@ -14,7 +14,6 @@
 #include "base/fields.h"
 #include "config/attention_settings.h"
 #include "config/position_settings.h"
-#include "config/schemes/rope.h"
 #include "config/schemes/sinusoidal.h"
 #include "position/scheme.h"
 

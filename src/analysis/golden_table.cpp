@@ -1,7 +1,4 @@
 // The tables of golden cases: the small functions in schemes. Cases name schemes.
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +22,7 @@
 #include "position/rotary_table.h"
 #include "position/scheme_parts.h"
 #include "position/sinusoidal.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

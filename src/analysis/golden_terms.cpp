@@ -1,5 +1,3 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
 
 #include "analysis/golden_schemes.h"
 #include "base/error.h"
@@ -24,6 +22,7 @@
 #include "config/schemes/transformer_xl.h"
 #include "config/schemes/tupe.h"
 #include "position/scheme_parts.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

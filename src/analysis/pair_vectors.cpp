@@ -1,23 +1,8 @@
 #include "analysis/reference_attention.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/einsum.h>
-#include <ATen/ops/layer_norm.h>
-#include <ATen/ops/leaky_relu.h>
-#include <ATen/ops/log1p.h>
-#include <ATen/ops/log_sigmoid.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -47,6 +32,7 @@
 #include "position/rotary_table.h"
 #include "position/scheme_parts.h"
 #include "position/sinusoidal.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

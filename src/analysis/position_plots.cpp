@@ -1,8 +1,5 @@
 #include "analysis/position_plots.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/eye.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
@@ -18,11 +15,10 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "config/position_facts.h"
-#include "config/schemes/rope.h"
-#include "position/rope.h"
 #include "position/rotary_table.h"
 #include "report/chart.h"
 #include "report/html.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,19 +1,15 @@
 #include "analysis/reference_attention.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/diag_embed.h>
 #include <ATen/ops/einsum.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/softmax.h>
 
 #include <limits>
 #include <map>
 #include <set>
 
 #include "attention/position_session.h"
-#include "base/error.h"
 #include "config/schemes/dape.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

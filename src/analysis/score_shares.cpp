@@ -1,11 +1,5 @@
 #include "analysis/score_shares.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -13,6 +7,7 @@
 
 #include "attention/attend.h"
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

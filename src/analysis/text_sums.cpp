@@ -1,10 +1,8 @@
 #include "analysis/text_sums.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/where.h>
-
 #include <limits>
+
+#include "tensor/aten.h"
 
 namespace roformer {
 

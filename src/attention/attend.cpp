@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "attention/explicit_scores.h"
 #include "tensor/aten.h"

@@ -2,11 +2,9 @@
 
 #include <ATen/Parallel.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "attention/position_session.h"
 #include "base/error.h"
@@ -154,8 +152,8 @@ void KeyValueCache::keep(const at::Tensor& indices) {
 
 void KeyValueCache::reorder(std::span<const std::int64_t> sources) {
   // Layers with linear attention store nothing here.
-  const auto held = std::find_if(layers_.begin(), layers_.end(),
-                                 [](const KeyValue& layer) { return layer.key.defined(); });
+  const auto held =
+      std::ranges::find_if(layers_, [](const KeyValue& layer) { return layer.key.defined(); });
   if (held == layers_.end()) return;
   const RowMoves moves(sources, held->key.size(0));
   if (moves.nothing()) return;

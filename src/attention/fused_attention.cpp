@@ -5,9 +5,7 @@
 #include <c10/core/GradMode.h>
 
 #include <memory>
-#include <optional>
 #include <tuple>
-#include <vector>
 
 #include "base/error.h"
 #include "tensor/aten.h"

@@ -1,7 +1,6 @@
 #include "attention/linear_attention.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"

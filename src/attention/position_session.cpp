@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "attention/linear_attention.h"
 #include "base/random.h"

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "attention/attend.h"
 #include "attention/fused_attention.h"
 #include "attention/linear_attention.h"
 #include "attention/sdpa_attention.h"

@@ -12,7 +12,6 @@
 #include <stop_token>
 #include <thread>
 
-#include "base/error.h"
 #include "base/log.h"
 
 namespace roformer {

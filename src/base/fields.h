@@ -124,7 +124,7 @@ class FieldReader {
   void require(const std::string& name) const { required(name); }
   std::vector<std::string> names() const { return map_.names(); }
   Node node(const std::string& name) const {
-    if (std::find(asked_->begin(), asked_->end(), name) == asked_->end()) asked_->push_back(name);
+    if (std::ranges::find(*asked_, name) == asked_->end()) asked_->push_back(name);
     return map_.is_map() ? map_.child(name) : Node();
   }
   const Node& map() const { return map_; }
@@ -147,7 +147,7 @@ class FieldReader {
   template <class HintFor>
   void refuse_others(HintFor hint_for) const {
     for (const std::string& name : names()) {
-      if (std::find(asked_->begin(), asked_->end(), name) != asked_->end()) continue;
+      if (std::ranges::find(*asked_, name) != asked_->end()) continue;
       self().report(map_.child(name), path_ + name, Self::kUnknown, hint_for(name, *asked_));
     }
   }

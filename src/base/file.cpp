@@ -10,12 +10,10 @@
 #include <chrono>
 #include <csignal>
 #include <limits>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/directory_lock.h"
-#include "base/error.h"
 #include "base/progress.h"
 
 namespace roformer {

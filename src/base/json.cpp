@@ -83,8 +83,7 @@ std::string position_in(std::string_view text, std::size_t byte) {
   const std::size_t line_start = before.rfind('\n') + 1;  // 0 for the first line
   const std::size_t column = before.size() - line_start + 1;
   if (text.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
-  return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
-                     column);
+  return fmt::format("line {}, column {}", 1 + std::ranges::count(before, '\n'), column);
 }
 
 }  // namespace

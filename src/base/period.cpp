@@ -39,7 +39,7 @@ Period parse_period(std::string_view text) {
   }
   constexpr double kMost = 1e15;  // above this, steps can no longer be counted one by one
   if (period.amount > kMost) refuse();
-  const auto unit = std::find(kUnits.begin(), kUnits.end(), rest);
+  const auto unit = std::ranges::find(kUnits, rest);
   if (unit == kUnits.end() || (multiplied && rest == "min")) refuse();
   period.unit = static_cast<Period::Unit>(unit - kUnits.begin());
   if (period.unit == Period::Unit::steps && period.amount != std::floor(period.amount)) refuse();

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <iostream>
 #include <system_error>
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "base/live_line.h"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/parts.h"
 #include "base/printable.h"
 
 namespace roformer {
@@ -80,10 +81,7 @@ std::vector<std::string> wrap_text(std::string_view text, std::size_t columns) {
   columns = std::max<std::size_t>(columns, 2);  // room for one wide character
   std::vector<std::string> lines(1);
   std::size_t used = 0;
-  while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    std::string_view word = text.substr(0, space);
-    text.remove_prefix(std::min(space + 1, text.size()));
+  for (std::string_view word : split_at(text, ' ')) {
     const std::size_t gap = lines.back().empty() ? 0 : 1;
     if (used + gap + columns_of(word) <= columns) {
       lines.back().append(gap, ' ').append(word);

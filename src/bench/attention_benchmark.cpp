@@ -1,7 +1,5 @@
 #include "bench/attention_benchmark.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/elu.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +11,7 @@
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "bench/attention_layer.h"
-#include "bench/benchmark.h"
-#include "bench/timing.h"
-#include "config/check.h"
-#include "metrics/statistics.h"
-#include "tensor/profile.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,7 +1,5 @@
 #include "bench/attention_layer.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/GradMode.h>
 
 #include "analysis/reference_attention.h"
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "bench/timing.h"
 #include "config/check.h"
+#include "tensor/aten.h"
 #include "tensor/operations.h"
 #include "tensor/profile.h"
 

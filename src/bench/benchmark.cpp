@@ -5,17 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
 #include <set>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "bench/products.h"
 #include "bench/timing.h"
 #include "metrics/statistics.h"
-#include "tensor/device.h"
 #include "training/training_step.h"
 
 namespace roformer {

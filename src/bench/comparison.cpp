@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/parts.h"
 #include "base/process.h"
 #include "config/yaml_fields.h"
 #include "data/recipe.h"
@@ -33,13 +34,11 @@ constexpr NumberFormat kWhole{.style = NumberFormat::Style::count};
 // The figure of the last line that is a JSON object; warnings may surround it.
 std::optional<double> figure_in(const std::string& output, const std::string& key) {
   std::optional<double> found;
-  for (std::size_t begin = 0; begin < output.size();) {
-    const std::size_t end = std::min(output.find('\n', begin), output.size());
-    const json line = json::parse(output.substr(begin, end - begin), nullptr, false);
+  for (const std::string_view text : split_at(output, '\n')) {
+    const json line = json::parse(text, nullptr, false);
     if (line.is_object() && line.contains(key) && line[key].is_number()) {
       found = line[key].get<double>();
     }
-    begin = end + 1;
   }
   return found;
 }

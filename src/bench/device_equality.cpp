@@ -1,17 +1,10 @@
 #include "bench/device_equality.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <exception>
@@ -19,11 +12,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "bench/position_benchmark.h"
 #include "bench/random_training.h"
 #include "config/task_facts.h"
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
 #include "tensor/operations.h"
 #include "tensor/tiled_attention.h"

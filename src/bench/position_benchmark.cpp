@@ -9,12 +9,9 @@
 #include "analysis/reference_attention.h"
 #include "bench/attention_layer.h"
 #include "bench/random_training.h"
-#include "bench/timing.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"
-#include "metrics/statistics.h"
-#include "tensor/profile.h"
 
 namespace roformer {
 namespace {

@@ -1,11 +1,5 @@
 #include "bench/products.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/baddbmm.h>
-#include <ATen/ops/bmm.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <ATen/record_function.h>
 
@@ -14,11 +8,11 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
-#include <string_view>
 
 #include "base/error.h"
 #include "bench/timing.h"
 #include "config/attention_settings.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

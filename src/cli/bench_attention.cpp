@@ -52,10 +52,10 @@ void check_options(BenchAttentionOptions& options) {
                 fmt::format("'{}' is none (known: {})", kernel, fmt::join(known, ", ")),
                 suggestion(kernel, known));
   }
-  if (!options.chart.empty() && !is_picture(options.chart) && !options.chart.ends_with(".html")) {
-    throw_usage("--chart", "\"" + options.chart + "\" is neither .svg nor .pdf nor .html");
+  if (!options.chart.empty()) {
+    require_chart_name(options.chart);
+    require_output(options.chart);
   }
-  if (!options.chart.empty()) require_output(options.chart);
   require_one_form(options);
   sort_once(options.lengths);
 }

@@ -46,7 +46,7 @@ const std::vector<Override> kSizes{{"model.width", "768"},
                                    {"model.vocabulary", "4000"}};
 
 const PositionCost& baseline(const std::vector<PositionCost>& costs, const PositionCost& cost) {
-  return *std::find_if(costs.begin(), costs.end(), [&](const PositionCost& other) {
+  return *std::ranges::find_if(costs, [&](const PositionCost& other) {
     return other.scheme == "none" && other.causal == cost.causal && other.length == cost.length;
   });
 }

@@ -16,7 +16,6 @@
 #include "base/output_folder.h"
 #include "base/process.h"
 #include "base/progress.h"
-#include "base/terminal.h"
 #include "bench/scaling.h"
 #include "cli/bench_commands.h"
 #include "experiments/child_process.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -20,7 +19,6 @@
 #include "base/memory.h"
 #include "base/printable.h"
 #include "base/process.h"
-#include "base/progress.h"
 #include "base/terminal.h"
 #include "base/version.h"
 #include "config/schema.h"

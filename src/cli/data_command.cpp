@@ -10,7 +10,6 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/hexadecimal.h"
-#include "base/origin.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "cli/command.h"

@@ -14,10 +14,11 @@
 
 #include "base/error.h"
 #include "base/launch.h"
+#include "base/parts.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "base/version.h"
-#include "bench/benchmark.h"
+#include "bench/products.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "config/words.h"
@@ -57,13 +58,12 @@ struct Diagnosis {
 
 std::vector<std::string> libtorch_lines() {
   std::vector<std::string> lines;
-  std::istringstream text(at::show_config());
-  for (std::string line; std::getline(text, line);) {
+  const std::string configuration = at::show_config();
+  for (const std::string_view line : split_at(configuration, '\n')) {
     for (const char* word : {"Math Kernel", "MKL-DNN", "oneDNN", "OpenMP", "CPU capability",
                              "CUDA Runtime", "CuDNN"}) {
-      if (line.find(word) == std::string::npos || line.find("Build settings") != std::string::npos)
-        continue;
-      lines.push_back(line.substr(std::min(line.size(), line.find_first_not_of(" -"))));
+      if (line.find(word) == line.npos || line.find("Build settings") != line.npos) continue;
+      lines.emplace_back(line.substr(std::min(line.size(), line.find_first_not_of(" -"))));
       break;
     }
   }

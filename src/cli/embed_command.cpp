@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -95,9 +94,7 @@ void add_embed_command(CLI::App& program) {
       ->add_option("--length", options->opening.length,
                    "tokens of the longest text that is not cut; default: as the model was trained")
       ->check(positive());
-  command->add_option("--checkpoint", options->opening.opening.checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->opening.opening.weights);
+  add_opening_flags(*command, options->opening.opening);
   accept_settings(*command, options->opening.opening.overrides, trained_model_flags());
   command->callback([options] { embed_command(*options); });
 }

@@ -19,7 +19,6 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "experiments/declaration/study_settings.h"
-#include "report/table_format.h"
 #include "runs/model_source.h"
 
 namespace roformer {

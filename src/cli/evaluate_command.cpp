@@ -101,11 +101,6 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
   return lengths;
 }
 
-void check_chart(const std::string& file) {
-  if (file.empty() || is_picture(file) || file.ends_with(".html")) return;
-  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .pdf nor .html");
-}
-
 // Refuses the flags that mean nothing for the run's task.
 void refuse_foreign_flags(const EvaluateOptions& options, const TaskDefinition& task) {
   const EvaluationRequest& request = options.request;
@@ -155,7 +150,7 @@ OpenedRun open_other_run(const EvaluateOptions& options, const TaskDefinition& t
 
 void evaluate_command(const EvaluateOptions& options) {
   EvaluationRequest request = options.request;
-  check_chart(request.chart);
+  if (!request.chart.empty()) require_chart_name(request.chart);
   for (const std::string& file : {request.chart, request.output}) {
     if (!file.empty()) require_output(file);
   }
@@ -192,9 +187,7 @@ void add_evaluate_command(CLI::App& program) {
       "roformer evaluate runs/quickstart/rope --against runs/quickstart/learned\n"
       "RUN means its best checkpoint. ± is the standard error of the loss, by the rows of text.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
-  command->add_option("--checkpoint", options->opening.checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->opening.weights);
+  add_opening_flags(*command, options->opening);
   command->add_option(
       "--data", request.data,
       "another prepared set (same tokenizer), GLUE folder or file of labelled examples");
@@ -227,8 +220,9 @@ void add_evaluate_command(CLI::App& program) {
       ->check(positive())
       ->capture_default_str();
   command->add_flag("--by-position", request.by_position, "the loss at each position, as CSV");
-  command->add_option("--chart", request.chart,
-                      "write a chart, FILE.svg, FILE.pdf or FILE.html: loss against length, or by position");
+  command->add_option(
+      "--chart", request.chart,
+      "write a chart, FILE.svg, FILE.pdf or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", request.errors,
                    "of a classifier or matcher: show the N mistakes that it is surest of")

@@ -123,9 +123,7 @@ void add_explain_command(CLI::App& program) {
       ->required();
   command->add_option("--output", flags->output, "the folder that is written")
       ->capture_default_str();
-  command->add_option("--checkpoint", flags->opening.checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, flags->opening.weights);
+  add_opening_flags(*command, flags->opening);
   command->add_option("--data", flags->data, "another prepared set (same tokenizer)");
   add_split_option(*command, flags->options.split);
   command

@@ -15,14 +15,14 @@ namespace {
 struct ExportOptions {
   std::string run;
   std::string folder;
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights;
+  TrainedModelOptions opening;
 };
 
 void export_command(const ExportOptions& options) {
   const ExportedRun result = [&] {
     const ElapsedLine elapsed("exporting");
-    return export_run(options.run, options.checkpoint, options.folder, options.weights);
+    return export_run(options.run, options.opening.checkpoint, options.folder,
+                      options.opening.weights);
   }();
   for (const std::string& note : result.notes) log::warn("{}: {}", options.run, note);
   fmt::print("{}: {}, from {}\n", options.folder, result.architecture, result.checkpoint.string());
@@ -44,9 +44,7 @@ void add_export_command(CLI::App& program) {
       "becomes a folder of sentence-transformers.\n");
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
-  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->weights);
+  add_opening_flags(*command, options->opening);
   command->callback([options] { export_command(*options); });
 }
 

@@ -22,11 +22,9 @@ namespace {
 struct FillMaskOptions {
   std::string model;
   std::optional<std::string> text;  // empty: standard input, line by line
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights;
+  TrainedModelOptions opening;
   std::int64_t top = 5;
   bool json = false;
-  std::vector<Override> overrides;
 };
 
 using Predictions = std::vector<std::vector<MaskPrediction>>;
@@ -89,10 +87,7 @@ void fill_mask_command(const FillMaskOptions& options) {
   if (options.text && options.text->find(kMaskMarker) == std::string::npos) {
     throw_usage("text", "has no [MASK] to fill", "for instance \"Click the [MASK] button\"");
   }
-  const TrainedModel trained =
-      open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
-                                                 .weights = options.weights,
-                                                 .overrides = options.overrides});
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, options.opening);
   if (!options.text) return fill_lines(options, trained);
   print_line(*options.text, fill_mask(trained, *options.text, options.top), options.json);
 }
@@ -111,11 +106,9 @@ void add_fill_mask_command(CLI::App& program) {
   command->add_option("--top", options->top, "predictions for each mask")
       ->check(positive())
       ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->weights);
+  add_opening_flags(*command, options->opening);
   command->add_flag("--json", options->json, "one object a line");
-  accept_settings(*command, options->overrides, trained_model_flags());
+  accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { fill_mask_command(*options); });
 }
 

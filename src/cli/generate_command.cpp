@@ -30,12 +30,10 @@ struct GenerateOptions {
   bool literal = false;
   bool chat = false;
   std::string system;
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights;
+  TrainedModelOptions opening;
   GenerationOptions generation;
   bool ignore_end = false;
   bool json = false;
-  std::vector<Override> overrides;
 };
 
 // For "-", reads standard input and removes the line end that a shell adds.
@@ -189,10 +187,7 @@ constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained =
-      open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
-                                                 .weights = options.weights,
-                                                 .overrides = options.overrides});
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, options.opening);
   if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
@@ -286,13 +281,11 @@ void add_generate_command(CLI::App& program) {
   command->add_option("--samples", generation.samples, "texts, side by side")
       ->check(positive())
       ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->weights);
+  add_opening_flags(*command, options->opening);
   command->add_flag("--ignore-end", options->ignore_end,
                     "go on with the next document where the model ends one");
   command->add_flag("--json", options->json, "one object a sample");
-  accept_settings(*command, options->overrides, trained_model_flags());
+  accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });
 }
 

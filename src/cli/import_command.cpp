@@ -25,9 +25,7 @@ constexpr std::array kKeys = {"run", "runs", "seed", "data.directory", "data.len
 
 SettingsFlags import_flags() {
   return {.accepts =
-              [](const std::string& key) {
-                return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-              },
+              [](const std::string& key) { return std::ranges::find(kKeys, key) != kKeys.end(); },
           .help =
               "Keys of the configuration that the folder does not hold:\n"
               "  --run NAME                    name of the run, a folder under runs/ (--runs)\n"
@@ -37,9 +35,9 @@ SettingsFlags import_flags() {
 }
 
 void import_command(const ImportOptions& options) {
-  const bool named = std::any_of(
-      options.overrides.begin(), options.overrides.end(),
-      [](const Override& override) { return override.key == "run" && !override.text.empty(); });
+  const bool named = std::ranges::any_of(options.overrides, [](const Override& override) {
+    return override.key == "run" && !override.text.empty();
+  });
   if (!named) throw_usage("--run", "is not given", "the name of the run to make: --run NAME");
   const ImportedRun run = [&] {
     const ElapsedLine elapsed("importing");

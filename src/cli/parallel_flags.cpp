@@ -6,8 +6,6 @@
 #include <iostream>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/origin.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/data_inspection.h"

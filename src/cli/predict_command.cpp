@@ -76,9 +76,7 @@ void add_predict_command(CLI::App& program) {
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option("file", request.file, "texts; - or nothing: standard input");
-  command->add_option("--checkpoint", options->opening.checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->opening.weights);
+  add_opening_flags(*command, options->opening);
   CLI::Option* format =
       command
           ->add_option("--format", request.format,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/parts.h"
 #include "base/progress.h"
 #include "base/terminal.h"
 #include "report/table.h"
@@ -50,12 +51,9 @@ std::string json_object(const SystemScore& score, int decimals) {
     object["confidence"] = interval_text(*score.interval, decimals);
   }
   if (!score.score.details.empty()) object["verbose_score"] = score.score.details;
-  for (std::size_t start = 0; start < score.signature.size();) {
-    const std::size_t end = std::min(score.signature.find('|', start), score.signature.size());
-    const std::size_t colon = score.signature.find(':', start);
-    object[score.signature.substr(start, colon - start)] =
-        score.signature.substr(colon + 1, end - colon - 1);
-    start = end + 1;
+  for (const std::string_view fact : split_at(score.signature, '|')) {
+    const std::size_t colon = fact.find(':');
+    object[std::string(fact.substr(0, colon))] = fact.substr(colon + 1);
   }
   return json_text(object, 1, /*ascii=*/false);
 }

@@ -6,6 +6,20 @@
 
 namespace roformer {
 
+void add_opening_flags(CLI::App& command, TrainedModelOptions& opening) {
+  command.add_option("--checkpoint", opening.checkpoint, "best, last or a step")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--weights",
+          [&weights = opening.weights](const std::string& word) {
+            weights = word == "ema" ? WeightsKind::ema : WeightsKind::raw;
+          },
+          "raw: as the last step left them; ema: their moving average (training.ema); without it "
+          "the run's training.weights, which is raw unless it was set")
+      ->check(CLI::IsMember({"raw", "ema"}));
+}
+
 std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings& sampling,
                                              std::uint64_t& seed) {
   return {

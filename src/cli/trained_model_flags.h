@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "cli/command.h"
@@ -27,18 +26,8 @@ inline SettingsFlags trained_model_flags() {
               "All of them: roformer config keys [PREFIX]\n"};
 }
 
-// --weights: the checkpoint's weights to use.
-inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& weights) {
-  command
-      .add_option_function<std::string>(
-          "--weights",
-          [&weights](const std::string& word) {
-            weights = word == "ema" ? WeightsKind::ema : WeightsKind::raw;
-          },
-          "raw: as the last step left them; ema: their moving average (training.ema); without it "
-          "the run's training.weights, which is raw unless it was set")
-      ->check(CLI::IsMember({"raw", "ema"}));
-}
+// --checkpoint and --weights: which weights of a run to open.
+void add_opening_flags(CLI::App& command, TrainedModelOptions& opening);
 
 // --int8: matrix products with eight-bit weights.
 inline void add_int8_flag(CLI::App& command, bool& int8) {

@@ -126,8 +126,7 @@ void TranslationPrinter::finish() {
 
 struct TranslateOptions {
   std::vector<std::string> runs;
-  std::string checkpoint = "best";
-  std::optional<WeightsKind> weights;
+  TrainedModelOptions opening;
   std::string format = "text";
   std::string input = "-";
   std::string output;
@@ -137,7 +136,6 @@ struct TranslateOptions {
   SamplingSettings sampling;
   std::int64_t lines_at_a_time = 4096;
   TranslationRequest request;
-  std::vector<Override> overrides;
 };
 
 // A flag that users of other translators know, for a key of the configuration.
@@ -174,14 +172,12 @@ void translate_command(const TranslateOptions& options) {
     check_sampling(options.sampling);
     request.sampling = options.sampling;
   }
-  std::vector<Override> overrides = options.overrides;
-  if (options.int8) assume_int8(overrides);
+  TrainedModelOptions opening = options.opening;
+  if (options.int8) assume_int8(opening.overrides);
+  opening.among_others = options.runs.size() > 1;
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
-    runs.push_back(open_run_of<Translator>(run, {.checkpoint = options.checkpoint,
-                                                 .weights = options.weights,
-                                                 .overrides = overrides,
-                                                 .among_others = options.runs.size() > 1}));
+    runs.push_back(open_run_of<Translator>(run, opening));
   }
   const TextTranslator translator(std::move(runs), options.int8);
   if (!options.sample && request.n_best > translator.settings().decoding.beam) {
@@ -257,9 +253,7 @@ void add_translate_command(CLI::App& program) {
   command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
   command->add_option("--input", options->input, "file of lines; -: standard input")
       ->capture_default_str();
-  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
-      ->capture_default_str();
-  add_weights_option(*command, options->weights);
+  add_opening_flags(*command, options->opening);
   command->add_option("--output", options->output,
                       "file to write, whole or not at all; default: standard output");
   command->add_option("--format", options->format, "text, json or marian")
@@ -300,12 +294,12 @@ void add_translate_command(CLI::App& program) {
     CLI::Option* const option = command->add_option_function<std::string>(
         flag.name,
         [options, key = flag.key](const std::string& text) {
-          options->overrides.push_back({key, text});
+          options->opening.overrides.push_back({key, text});
         },
         flag.help);
     if (std::string_view(flag.name) == "--beam") option->excludes(sample);
   }
-  accept_settings(*command, options->overrides, trained_model_flags());
+  accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { translate_command(*options); });
 }
 

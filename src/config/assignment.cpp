@@ -161,7 +161,7 @@ const std::vector<std::string>& assignable_keys() {
       names.push_back(key.name);
       if (key.scheme().empty()) continue;
       std::string short_name = std::string(kPosition) + key.name.substr(key.name.rfind('.') + 1);
-      if (std::find(names.begin(), names.end(), short_name) == names.end()) {
+      if (std::ranges::find(names, short_name) == names.end()) {
         names.push_back(std::move(short_name));
       }
     }
@@ -184,7 +184,7 @@ bool may_mean_the_same(const std::string& left, const std::string& right) {
 
 bool is_assignable(const std::string& key) {
   const auto& keys = assignable_keys();
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+  return std::ranges::find(keys, key) != keys.end();
 }
 
 Settings resolve(const std::vector<Assignment>& assignments, Problems& problems,

@@ -31,7 +31,7 @@ AttentionSettings with_entry(const AttentionSettings& attention, const LayerMapE
     throw InvalidValue("{window: 128} or other keys for " + entry.layers, "got " + entry.text);
   }
   for (const auto& [option, text] : entry.options) {
-    if (std::find(kOptions.begin(), kOptions.end(), option) == kOptions.end()) {
+    if (std::ranges::find(kOptions, option) == kOptions.end()) {
       throw InvalidValue("only " + one_of(kOptions).substr(7) + " for " + entry.layers,
                          got_word(option, kOptions));
     }

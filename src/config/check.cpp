@@ -6,7 +6,6 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
@@ -450,8 +449,8 @@ void check(const Settings& settings, const SourceLocations& locations,
 }
 
 bool is_folder_name(const std::string& name) {
-  const bool printable = std::all_of(name.begin(), name.end(),
-                                     [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
+  const bool printable =
+      std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) >= 0x20; });
   return printable && name.find_first_of("/\\") == std::string::npos && name != "." &&
          name != ".." && !name.starts_with('-') && name.size() <= 200;
 }
@@ -461,9 +460,8 @@ void Contradictions::add(const std::vector<std::string>& keys, std::string messa
   for (const std::string& key : keys) {
     if (wrong_.contains(key)) return;
   }
-  const auto set = std::find_if(keys.begin(), keys.end(), [this](const std::string& key) {
-    return locations_.contains(key);
-  });
+  const auto set = std::ranges::find_if(
+      keys, [this](const std::string& key) { return locations_.contains(key); });
   const bool by_default = set == keys.end();
   problems_.add(by_default ? "default" : locations_.at(*set), by_default ? keys.front() : *set,
                 std::move(message), std::move(hint));

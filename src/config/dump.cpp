@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/parts.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/value.h"
@@ -16,16 +17,6 @@ bool matters(const Key& key, const Settings& settings) {
   return (chosen && key.applies_to(settings.task)) || key.get(settings) != key.get(defaults);
 }
 
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  for (std::size_t dot; (dot = name.find('.', start)) != std::string::npos; start = dot + 1) {
-    parts.push_back(name.substr(start, dot - start));
-  }
-  parts.push_back(name.substr(start));
-  return parts;
-}
-
 // Writes words and numbers plainly; quotes texts, which YAML could misread.
 std::string yaml_scalar(const Key& key, const std::string& text) {
   if (key.type != KeyType::text && key.type != KeyType::path) return text;
@@ -36,15 +27,12 @@ std::string yaml_scalar(const Key& key, const std::string& text) {
 std::string comment(const std::string& text, const std::string& indent) {
   std::string lines;
   std::string line = indent + "#";
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    if (line.size() + 1 + end - start > 98) {
+  for (const std::string_view word : split_at(text, ' ')) {
+    if (line.size() + 1 + word.size() > 98) {
       lines += line + "\n";
       line = indent + "#";
     }
-    line += " " + text.substr(start, end - start);
-    start = end + 1;
+    line.append(" ").append(word);
   }
   return lines + line + "\n";
 }
@@ -61,11 +49,11 @@ std::string help_comment(const Key& key, const std::string& indent) {
 
 std::string dump(const Settings& settings, DumpStyle style) {
   std::string text;
-  std::vector<std::string> open;  // the sections that contain the last key
+  std::vector<std::string_view> open;  // the sections that contain the last key
   for (const Key& key : schema()) {
     if (!matters(key, settings)) continue;
-    std::vector<std::string> sections = parts_of(key.name);
-    const std::string leaf = sections.back();
+    std::vector<std::string_view> sections = split_at(key.name, '.');
+    const std::string leaf(sections.back());
     sections.pop_back();
     std::size_t shared = 0;
     while (shared < open.size() && shared < sections.size() && open[shared] == sections[shared]) {
@@ -73,7 +61,7 @@ std::string dump(const Settings& settings, DumpStyle style) {
     }
     for (std::size_t depth = shared; depth < sections.size(); ++depth) {
       if (depth == 0 && style == DumpStyle::commented) text += "\n";
-      text += std::string(2 * depth, ' ') + sections[depth] + ":\n";
+      text.append(2 * depth, ' ').append(sections[depth]).append(":\n");
     }
     open = sections;
     const std::string indent(2 * sections.size(), ' ');
@@ -88,7 +76,7 @@ nlohmann::ordered_json to_json(const Settings& settings) {
   for (const Key& key : schema()) {
     if (!matters(key, settings)) continue;
     nlohmann::ordered_json* node = &json;
-    for (const std::string& part : parts_of(key.name)) node = &(*node)[part];
+    for (const std::string_view part : split_at(key.name, '.')) node = &(*node)[std::string(part)];
     *node = key.json(settings);
   }
   return json;

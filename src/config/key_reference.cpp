@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "config/position_facts.h"
+#include "config/suggest.h"
 #include "config/synonyms.h"
 #include "config/words.h"
 
@@ -19,15 +19,6 @@ constexpr std::string_view kPage =
     "the name that another program has for it.\n\n"
     "Every key is a flag too: `--training.steps 1000`. A period is `500` (steps), `3e` (epochs), "
     "`20Mt` (tokens) or `90min`.\n";
-
-std::string folded(std::string_view word) {
-  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
-  std::string result(word);
-  for (char& c : result) {
-    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
 
 std::string tasks_of(const Key& key) {
   std::string tasks;
@@ -59,8 +50,8 @@ bool is_called(const Key& key, const std::string& word) {
 }
 
 bool mentions(const Key& key, const std::string& word) {
-  std::string text = folded(key.help);
-  for (const std::string& value : key.words) text += " " + folded(value);
+  std::string text = folded_word(key.help);
+  for (const std::string& value : key.words) text += " " + folded_word(value);
   return text.find(word) != std::string::npos;
 }
 
@@ -91,7 +82,7 @@ std::string code(const std::string& text) {
 }  // namespace
 
 std::vector<const Key*> keys_about(std::string_view word) {
-  const std::string form = folded(word);
+  const std::string form = folded_word(word);
   std::vector<const Key*> called, others;
   for (const Key& key : schema()) {
     if (is_called(key, form)) {

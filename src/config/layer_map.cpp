@@ -7,6 +7,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/parts.h"
 #include "config/value.h"
 #include "config/yaml_text.h"
 
@@ -18,9 +19,7 @@ constexpr const char* kWanted = "layers and what they have, {0-2: X, 3: Y}";
 constexpr std::int64_t kMostLayers = 100000;
 
 std::string trimmed_key(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+  return std::string(trimmed(text));
 }
 
 // One range of a key; without `last` it extends to the last layer.
@@ -74,7 +73,7 @@ std::string scalar_of(const YAML::Node& node) {
 }
 
 std::string quoted(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.' || c == '/' || c == '+';
   });
   return plain ? text : yaml_quoted(text);
@@ -93,7 +92,7 @@ std::vector<LayerMapEntry> parse_layer_map(std::string_view text) {
     LayerMapEntry entry{.layers = trimmed_key(scalar_of(pair.first))};
     if (entry.layers != kOthers) ranges_of(entry.layers);
     const auto same = [&](const LayerMapEntry& other) { return other.layers == entry.layers; };
-    if (std::any_of(entries.begin(), entries.end(), same)) {  // even if the blanks differ
+    if (std::ranges::any_of(entries, same)) {  // even if the blanks differ
       throw InvalidValue("each layer once", entry.layers + " is there twice");
     }
     if (pair.second.IsMap()) {
@@ -156,7 +155,7 @@ std::vector<std::int64_t> entries_of_layers(const std::vector<LayerMapEntry>& en
       }
     }
   }
-  std::replace(result.begin(), result.end(), std::int64_t{-1}, others);
+  std::ranges::replace(result, std::int64_t{-1}, others);
   return result;
 }
 

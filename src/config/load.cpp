@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -14,8 +12,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/period.h"
-#include "config/assignment.h"
-#include "config/data_settings.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 #include "config/task_facts.h"

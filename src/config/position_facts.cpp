@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/parts.h"
 #include "config/schemes/definition.h"
 #include "config/settings.h"
 
@@ -42,12 +43,7 @@ std::int64_t trained_reach(const PositionSettings& position) {
 bool may_be_tried_on(std::string_view scheme, std::string_view trained_with) {
   if (scheme == trained_with) return true;
   const PositionFacts* const facts = find_position_facts(scheme);
-  for (std::string_view rest = facts ? facts->tried_on : ""; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (rest.substr(0, end) == trained_with) return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
+  return facts && std::ranges::count(split_at(facts->tried_on, ' '), trained_with) > 0;
 }
 
 std::vector<SchemePart> scheme_parts(const PositionSettings& position, std::int64_t layers) {
@@ -63,7 +59,7 @@ bool uses_scheme(const PositionSettings& position, std::string_view name) {
   const SchemeDefinition* const scheme = find_scheme_definition(position.scheme);
   if (!scheme || !scheme->part_names) return false;
   const std::vector<std::string> names = scheme->part_names(position);
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 void fit_to(PositionSettings& position, const SchemeUse& use) {

@@ -33,7 +33,7 @@ void Problems::add_all(const Problems& others) {
 }
 
 void Problems::add_line(const std::string& line) {
-  if (std::find(lines_.begin(), lines_.end(), line) == lines_.end()) lines_.push_back(line);
+  if (std::ranges::find(lines_, line) == lines_.end()) lines_.push_back(line);
 }
 
 void Problems::throw_if_any() const {

@@ -153,7 +153,7 @@ std::string Key::scheme() const {
 }
 
 bool Key::applies_to(TaskKind task) const {
-  return tasks.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+  return tasks.empty() || std::ranges::find(tasks, task) != tasks.end();
 }
 
 const std::vector<Key>& schema() {

@@ -2,10 +2,10 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/parts.h"
 #include "config/data_settings.h"
 #include "config/yaml_text.h"
 
@@ -40,12 +40,6 @@ void bind(Key& key, Member<Value> member, Parse parse, Print print) {
   }
 }
 
-Text trimmed(Text text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == Text::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 // Reads "[A, B]" with parse(A) and parse(B); `wanted` is the message about other texts.
 template <class Parse>
 auto parse_list(Text text, const char* wanted, Parse parse) {
@@ -54,11 +48,7 @@ auto parse_list(Text text, const char* wanted, Parse parse) {
   if (text.empty()) return values;
   if (!text.starts_with('[') || !text.ends_with(']')) throw InvalidValue(wanted);
   text = trimmed(text.substr(1, text.size() - 2));
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    values.push_back(parse(trimmed(text.substr(0, comma))));
-    text = trimmed(text.substr(std::min(comma + 1, text.size())));
-  }
+  for (const Text part : split_at(text, ',')) values.push_back(parse(trimmed(part)));
   return values;
 }
 

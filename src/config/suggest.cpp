@@ -8,16 +8,6 @@
 namespace roformer {
 namespace {
 
-// Lower case, underscores, without the hyphens of a flag.
-std::string normal_form(std::string_view word) {
-  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
-  std::string result(word);
-  for (char& c : result) {
-    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
 std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
@@ -59,6 +49,15 @@ std::string nearest_in_letters(std::string_view word, const std::vector<Candidat
 
 }  // namespace
 
+std::string folded_word(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+  std::string result(word);
+  for (char& c : result) {
+    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
+
 int edit_distance(std::string_view left, std::string_view right) {
   const std::size_t width = right.size() + 1;
   std::vector<int> cells((left.size() + 1) * width);
@@ -88,12 +87,12 @@ struct Nearest {
 };
 
 Nearest nearest(std::string_view word, const std::vector<std::string>& known) {
-  const std::string form = normal_form(word);
+  const std::string form = folded_word(word);
   // A text longer than any key is no typing error, and its table of distances would be large.
   if (form.empty() || form.size() > 100) return {};
   std::vector<Candidate> candidates;
   for (const std::string& name : known) {
-    candidates.push_back({.word = &name, .form = normal_form(name)});
+    candidates.push_back({.word = &name, .form = folded_word(name)});
   }
   const std::string_view end = last_part(form);
   // A word that has this name, or whose last part has it.

@@ -7,6 +7,9 @@
 
 namespace roformer {
 
+// Lower case, underscores, without the hyphens of a flag: "--Learning-Rate" is "learning_rate".
+std::string folded_word(std::string_view word);
+
 // The number of insertions, deletions, replacements and swaps of neighbours that turn one text into
 // the other.
 int edit_distance(std::string_view left, std::string_view right);

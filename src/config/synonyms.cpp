@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/parts.h"
 #include "config/position_facts.h"
 
 namespace roformer {
@@ -228,16 +229,6 @@ constexpr Synonym kSynonyms[] = {
     {"summarisation", "translation"},
 };
 
-bool has_word(std::string_view words, std::string_view word) {
-  std::size_t begin = 0;
-  while (begin < words.size()) {
-    const std::size_t end = std::min(words.find(' ', begin), words.size());
-    if (words.substr(begin, end - begin) == word) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::span<const Synonym> synonyms() {
@@ -250,7 +241,7 @@ std::vector<Synonym> meanings_of(std::string_view word) {
     if (synonym.word == word) meanings.push_back(synonym);
   }
   for (const PositionFacts& facts : position_facts()) {
-    if (!has_word(facts.also_called, word)) continue;
+    if (std::ranges::count(split_at(facts.also_called, ' '), word) == 0) continue;
     meanings.push_back({.word = word, .meant = facts.name});
   }
   return meanings;

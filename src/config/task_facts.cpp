@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/attention_settings.h"
 #include "config/tasks/list.h"
 #include "config/words.h"
 

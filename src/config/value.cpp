@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "base/printable.h"

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/shipped.h"
-#include "config/assignment.h"
 #include "config/schema.h"
 #include "config/suggest.h"
 #include "config/yaml_text.h"
@@ -133,7 +132,7 @@ class Flattener {
   static bool is_value_of_section(const std::string& name, const YAML::Node& value) {
     if (value.IsScalar()) return is_shorthand(name);
     if (!value.IsMap()) return false;
-    return std::any_of(value.begin(), value.end(), [&](const auto& pair) {
+    return std::ranges::any_of(value, [&](const auto& pair) {
       return pair.first.IsScalar() && is_shorthand_map_key(name, pair.first.Scalar());
     });
   }
@@ -229,7 +228,7 @@ class Reader {
       problem(base.string() + ": no such file",
               "the path is relative to the file that says extends" +
                   (searched.empty() ? "" : ", or " + searched));
-    } else if (std::find(visited_.begin(), visited_.end(), one_name(base)) != visited_.end()) {
+    } else if (std::ranges::find(visited_, one_name(base)) != visited_.end()) {
       problem(base.string() + " extends this file again, a circle", "");
     } else {
       read(base, result);

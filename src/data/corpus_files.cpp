@@ -31,9 +31,9 @@ bool is_hidden(const fs::path& name) {
 bool is_included(const fs::path& name, const CorpusOptions& options) {
   if (options.include.empty()) return true;
   const std::string file = name.filename().string();
-  return std::any_of(
-      options.include.begin(), options.include.end(),
-      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0; });
+  return std::ranges::any_of(options.include, [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), file.c_str(), 0) == 0;
+  });
 }
 
 bool is_wanted(const fs::path& file, const CorpusOptions& options) {
@@ -205,7 +205,7 @@ bool is_inside(const fs::path& folder, const fs::path& file) {
 }
 
 bool is_wanted_inside(const fs::path& name, const CorpusOptions& options) {
-  return is_wanted(name, options) && std::none_of(name.begin(), name.end(), is_hidden);
+  return is_wanted(name, options) && std::ranges::none_of(name, is_hidden);
 }
 
 void warn_of_repeated_files(const std::vector<fs::path>& files) {

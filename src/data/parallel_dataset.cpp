@@ -12,6 +12,7 @@
 #include "base/fields.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/parts.h"
 #include "data/dataset.h"
 #include "data/description_json.h"
 
@@ -272,11 +273,7 @@ std::vector<std::string> ParallelDataset::text(Split split, Side side) const {
     throw_failure(path.string(), "is damaged: its contents do not fit the checksum", kPrepareAgain);
   }
   lines.reserve(static_cast<std::size_t>(sentences(split)));
-  for (std::size_t begin = 0; begin < contents.size();) {
-    const std::size_t end = std::min(contents.find('\n', begin), contents.size());
-    lines.push_back(contents.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const std::string_view line : split_at(contents, '\n')) lines.emplace_back(line);
   if (static_cast<std::int64_t>(lines.size()) != sentences(split)) {
     throw_failure(path.string(),
                   fmt::format("has {} lines for {} sentences", lines.size(), sentences(split)),

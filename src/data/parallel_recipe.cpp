@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

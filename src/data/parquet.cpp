@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
 #include "base/error.h"
 #include "base/printable.h"

@@ -14,7 +14,6 @@
 #include "data/pair_writer.h"
 #include "data/preparation.h"
 #include "text/sentencepiece_tokenizer.h"
-#include "text/sentencepiece_training.h"
 #include "text/translation_tokenizers.h"
 
 namespace roformer {

@@ -23,7 +23,7 @@ void read_shares(const YamlFields& fields, ByteShares& shares) {
     return;
   }
   const auto counts = fields.counts("split_bytes", between(1, 1e9));
-  std::copy(counts.begin(), counts.end(), shares.bytes.begin());
+  std::ranges::copy(counts, shares.bytes.begin());
 }
 
 // The other ways to divide, and readers that do not keep every byte.

@@ -160,12 +160,12 @@ void ShardSink::write(const Block& block) {
     const Split split = choice_(document_);
     const bool finished = is_finished(document_);
     // Line ends that the tokenizer never sees do not count as text that a model pays for.
-    const auto line_ends = static_cast<std::uint64_t>(
-        keeps_line_ends_ ? 0 : std::count(text.begin(), text.end(), '\n'));
+    const auto line_ends =
+        static_cast<std::uint64_t>(keeps_line_ends_ ? 0 : std::ranges::count(text, '\n'));
     of_document_.characters += count_characters(text) - line_ends;
     of_document_.bytes += text.size() - line_ends;
-    of_document_.unknown += static_cast<std::uint64_t>(
-        std::count(ids.begin(), ids.end(), tokenizer_.special().unknown));
+    of_document_.unknown +=
+        static_cast<std::uint64_t>(std::ranges::count(ids, tokenizer_.special().unknown));
     of_document_.tokens += ids.size();
     if (!ids.empty()) write_tokens(split, ids);
     if (!section.ends_document) continue;

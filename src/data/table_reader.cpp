@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/json.h"
+#include "base/parts.h"
 #include "base/printable.h"
 #include "config/suggest.h"
 #include "data/corpus_stream.h"
@@ -18,10 +19,8 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+std::string_view without_blanks(std::string_view text) {
+  return trimmed(text, " \t\r\n");
 }
 
 std::string text_of(const nlohmann::json& value) {
@@ -54,7 +53,7 @@ TableReader::TableReader(const fs::path& file, Options options)
     return;
   }
   const Cells cells = records_.cells();
-  for (const std::string_view cell : cells) names_.emplace_back(trimmed(cell));
+  for (const std::string_view cell : cells) names_.emplace_back(without_blanks(cell));
   const bool is_named = ending_of(file_) == ".csv" || ending_of(file_) == ".tsv";
   const bool expected = std::ranges::any_of(options_.expected, [&](const std::string& name) {
     return std::ranges::find(names_, name) != names_.end();
@@ -116,14 +115,14 @@ std::vector<std::string> TableReader::list(std::size_t column, char separator) {
   const nlohmann::json* const value = is_json() ? field(column) : nullptr;
   if (value != nullptr && value->is_array()) {
     for (const nlohmann::json& entry : *value) {
-      entries.push_back(records_.valid(std::string(trimmed(text_of(entry)))));
+      entries.push_back(records_.valid(std::string(without_blanks(text_of(entry)))));
     }
     return entries;
   }
   const std::string cell = text(column);
-  for (std::string_view rest = cell; !trimmed(rest).empty();) {
+  for (std::string_view rest = cell; !without_blanks(rest).empty();) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
-    entries.emplace_back(trimmed(rest.substr(0, end)));
+    entries.emplace_back(without_blanks(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return entries;

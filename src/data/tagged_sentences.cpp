@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/json.h"
+#include "base/parts.h"
 #include "base/printable.h"
 #include "base/progress.h"
 #include "config/suggest.h"
@@ -40,9 +41,7 @@ TextFormat record_format(TaggedFormat format, const fs::path& file) {
 }
 
 std::string_view between_blanks(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+  return trimmed(text, " \t");
 }
 
 // The parts between blanks.

@@ -317,4 +317,10 @@ void read_text_lines(LineReader& reader, const TextLineOptions& options, std::si
   if (!lines.empty()) take(lines);
 }
 
+std::string as_one_cell(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
 }  // namespace roformer

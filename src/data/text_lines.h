@@ -134,4 +134,7 @@ struct TextLineOptions {
 void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
                      const std::function<void(const std::vector<TextLine>&)>& take);
 
+// Replaces tabs and line ends by spaces: they separate the columns and rows of a table of texts.
+std::string as_one_cell(std::string text);
+
 }  // namespace roformer

@@ -19,7 +19,7 @@ namespace {
 std::int64_t commonest_label(const std::vector<LabelledText>& examples, std::size_t classes) {
   std::vector<std::int64_t> counts(classes);
   for (const LabelledText& example : examples) ++counts[static_cast<std::size_t>(example.label)];
-  return std::max_element(counts.begin(), counts.end()) - counts.begin();
+  return std::ranges::max_element(counts) - counts.begin();
 }
 
 constexpr std::size_t kBlock = 1 << 16;  // tokens read at a time

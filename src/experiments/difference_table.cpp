@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/metric.h"
@@ -68,7 +67,7 @@ void add_pairs(const StudySettings& study, const std::vector<const StudyRow*>& r
   // A row of one seed cannot be compared.
   const auto several = [&](const StudyRow& row) { return row.ranked(metric.key); };
   const StudyRow* const best =
-      *std::min_element(rows.begin(), rows.end(), [&](const StudyRow* a, const StudyRow* b) {
+      *std::ranges::min_element(rows, [&](const StudyRow* a, const StudyRow* b) {
         if (several(*a) != several(*b)) return several(*a);
         return ranks_before(*a, *b, metric);
       });

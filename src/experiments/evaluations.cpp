@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/log.h"
+#include "base/parts.h"
 #include "base/random.h"
 #include "config/load.h"
 #include "config/schema.h"
@@ -305,13 +306,8 @@ std::optional<LanguageEvaluation> read_evaluation(const Evaluation& evaluation) 
 
 std::vector<std::string> lines_of(const fs::path& file) {
   const std::string text = read_file(file);
-  std::vector<std::string> lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return lines;
+  const std::vector<std::string_view> lines = split_at(text, '\n');
+  return {lines.begin(), lines.end()};
 }
 
 // `set` is the fingerprint of the data that are translated.

@@ -2,7 +2,6 @@
 // Service (MPS) the GPU works for one process at a time, and small models leave most of it idle.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 
 namespace roformer {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "experiments/declaration/study_metrics.h"
 #include "experiments/study_table.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/error.h"
 #include "base/few_of.h"
@@ -13,7 +11,6 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "experiments/record.h"
-#include "experiments/run_result.h"
 
 namespace roformer {
 namespace {

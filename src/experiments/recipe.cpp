@@ -14,14 +14,13 @@ namespace roformer {
 namespace {
 
 bool is_axis(const StudySettings& study, const std::string& key) {
-  return std::any_of(study.axes.begin(), study.axes.end(),
-                     [&](const StudyAxis& axis) { return axis.key == key; });
+  return std::ranges::any_of(study.axes, [&](const StudyAxis& axis) { return axis.key == key; });
 }
 
 bool is_tuned(const StudySettings& study, const std::string& key) {
   if (!study.tuning) return false;
   const std::vector<std::string>& keys = study.tuning->keys;
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+  return std::ranges::find(keys, key) != keys.end();
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/checksums.h"
 #include "base/error.h"
@@ -17,7 +16,6 @@
 #include "experiments/protocol_record.h"
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
-#include "experiments/study_results.h"
 #include "experiments/study_rows.h"
 
 namespace roformer {
@@ -81,16 +79,15 @@ void add_runs(const StudySettings& study, const std::vector<StudyRow>& rows, ord
       ordered_json run = {{"name", result.name}, {"state", state_word(result.state)}};
       // Other reasons contain file names of the machine.
       if (result.state == RunResult::State::diverged) run["remark"] = result.remark;
-      const auto settings =
-          std::find_if(study.runs.begin(), study.runs.end(),
-                       [&](const StudyRun& other) { return other.name == result.name; });
+      const auto settings = std::ranges::find_if(
+          study.runs, [&](const StudyRun& other) { return other.name == result.name; });
       if (settings != study.runs.end()) {
         run["seed"] = settings->settings.seed;
         if (study.version > 0) run.update(protocol_run_json(*settings));
       }
       if (result.record.is_object()) {
         const ordered_json making = making_of(result.record);
-        const auto found = std::find(makings.begin(), makings.end(), making);
+        const auto found = std::ranges::find(makings, making);
         run["making"] = found - makings.begin();
         if (found == makings.end()) makings.push_back(making);
         if (result.record.contains("started")) run["started"] = result.record["started"];

@@ -19,8 +19,6 @@
 #include "experiments/stored_chart.h"
 #include "experiments/stored_table.h"
 #include "experiments/study_results.h"
-#include "experiments/study_rows.h"
-#include "experiments/study_table.h"
 #include "report/html.h"
 
 namespace roformer {

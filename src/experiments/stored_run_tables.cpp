@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

@@ -17,11 +17,9 @@
 #include "experiments/baselines.h"
 #include "experiments/difference_table.h"
 #include "experiments/evaluations.h"
-#include "experiments/study_results.h"
 #include "experiments/study_rows.h"
 #include "experiments/study_table.h"
 #include "experiments/training_run.h"
-#include "experiments/trainings.h"
 #include "training/run_directory.h"
 
 namespace roformer {

@@ -90,7 +90,7 @@ std::string results_caption(const StudySettings& study, const std::vector<StudyR
       text += study.version > 0
                   ? std::string(" Mean ± standard deviation over the seeds of a row.")
                   : fmt::format(" Mean ± standard deviation over {} seeds.", axis.values.size());
-      const bool partly = std::any_of(rows.begin(), rows.end(), [&](const StudyRow& row) {
+      const bool partly = std::ranges::any_of(rows, [&](const StudyRow& row) {
         return !row.share(study.metric).empty() && !row.figures(study.metric).empty();
       });
       if (partly) text += " \"(1 of 3)\": not all of them; such a row is never the best.";

@@ -7,9 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/directory_lock.h"
 #include "base/error.h"

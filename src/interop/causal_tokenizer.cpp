@@ -17,7 +17,6 @@
 #include "text/foreign_files.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
-#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -6,7 +6,6 @@
 // chat_template.jinja or "chat_template" in tokenizer_config.json.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/parts.h"
 #include "base/printable.h"
 #include "interop/folder.h"
 #include "interop/tokenizer_json.h"
@@ -45,10 +46,7 @@ std::optional<bool> flag(const json& object, const char* name) {
 
 // A vocabulary made from lower-cased text has no capital letter outside its special tokens.
 bool looks_cased(std::string_view vocabulary) {
-  while (!vocabulary.empty()) {
-    const std::size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
-    const std::string_view piece = vocabulary.substr(0, end);
-    vocabulary.remove_prefix(std::min(end + 1, vocabulary.size()));
+  for (const std::string_view piece : split_at(vocabulary, '\n')) {
     if (piece.starts_with('[')) continue;
     for (const char c : piece) {
       if (c >= 'A' && c <= 'Z') return true;

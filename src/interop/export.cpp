@@ -1,7 +1,5 @@
 #include "interop/export.h"
 
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +23,8 @@
 #include "interop/folder.h"
 #include "interop/row_orders.h"
 #include "interop/translator.h"
+#include "tensor/aten.h"
 #include "tensor/safetensors.h"
-#include "text/tokenizer.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

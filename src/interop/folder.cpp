@@ -1,7 +1,5 @@
 #include "interop/folder.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
-#include "tensor/safetensors.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

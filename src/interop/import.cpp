@@ -1,9 +1,5 @@
 #include "interop/import.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +19,7 @@
 #include "interop/folder.h"
 #include "interop/row_orders.h"
 #include "interop/translator.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -222,7 +219,7 @@ class FolderReader {
 
   void refuse_or_note_rest() {
     const auto is_any = [](const std::vector<std::string_view>& list, auto matches) {
-      return std::any_of(list.begin(), list.end(), matches);
+      return std::ranges::any_of(list, matches);
     };
     std::vector<std::string> left;
     for (const std::string& name : weights_.unused()) {

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
 
 namespace roformer {
 namespace {

@@ -1,11 +1,6 @@
 #include "interop/row_orders.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/flip.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/tensor.h>
 
 #include <vector>
 
@@ -13,6 +8,7 @@
 #include "position/positions.h"
 #include "position/rotary_table.h"
 #include "position/sinusoidal.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,7 +1,5 @@
 #include "interop/translator.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/equal.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "tensor/aten.h"
 #include "text/marian_tokenizer.h"
 
 namespace roformer {

@@ -101,7 +101,7 @@ Score micro_f1(std::span<const ClassCounts> counts) {
 
 Score area_under_curve(std::span<const double> scores, const std::vector<bool>& positive) {
   ROFORMER_ASSERT(scores.size() == positive.size());
-  const auto positives = static_cast<double>(std::count(positive.begin(), positive.end(), true));
+  const auto positives = static_cast<double>(std::ranges::count(positive, true));
   const double negatives = static_cast<double>(scores.size()) - positives;
   if (positives == 0 || negatives == 0) return {.value = 0, .degenerate = true};
   const std::vector<double> ranks = average_ranks(scores);
@@ -113,8 +113,7 @@ Score area_under_curve(std::span<const double> scores, const std::vector<bool>& 
 }
 
 bool one_class_predicted(std::span<const std::int64_t> predictions) {
-  return std::adjacent_find(predictions.begin(), predictions.end(), std::not_equal_to<>()) ==
-         predictions.end();
+  return std::ranges::adjacent_find(predictions, std::not_equal_to<>()) == predictions.end();
 }
 
 namespace {
@@ -122,8 +121,8 @@ namespace {
 bool usable(std::span<const double> values) {
   if (values.size() < 2) return false;
   const auto finite = [](double value) { return std::isfinite(value); };
-  if (!std::all_of(values.begin(), values.end(), finite)) return false;
-  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
+  if (!std::ranges::all_of(values, finite)) return false;
+  return std::ranges::adjacent_find(values, std::not_equal_to<>()) != values.end();
 }
 
 // The values minus their mean, over their largest magnitude first so that no square overflows, and
@@ -169,8 +168,7 @@ Score spearman(const ScorePairs& pairs) {
 std::vector<double> average_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 
@@ -29,7 +28,7 @@ double sample_standard_deviation(std::span<const double> values) {
 double median(std::span<const double> values) {
   ROFORMER_ASSERT(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const std::size_t upper = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[upper] : (sorted[upper - 1] + sorted[upper]) / 2;
 }
@@ -47,7 +46,7 @@ PairedComparison compare_paired(std::span<const double> first, std::span<const d
                                 double confidence) {
   ROFORMER_ASSERT(first.size() == second.size() && !first.empty());
   std::vector<double> differences(first.size());
-  std::transform(first.begin(), first.end(), second.begin(), differences.begin(), std::minus<>());
+  std::ranges::transform(first, second, differences.begin(), std::minus<>());
   PairedComparison result{.mean_difference = mean(differences),
                           .interval = student_interval(differences, confidence)};
   const double deviation = sample_standard_deviation(differences);
@@ -68,8 +67,8 @@ PairedComparison compare_paired(std::span<const double> first, std::span<const d
 std::vector<double> holm_adjusted(std::span<const double> p_values) {
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> adjusted(p_values.size());
   double largest = 0;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {

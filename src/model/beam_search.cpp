@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "base/error.h"

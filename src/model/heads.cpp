@@ -4,7 +4,6 @@
 
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
-#include "tensor/operations.h"
 
 namespace roformer {
 

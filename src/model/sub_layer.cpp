@@ -3,13 +3,11 @@
 #include <c10/core/GradMode.h>
 
 #include <numeric>
-#include <vector>
 
 #include "attention/self_attention.h"
 #include "base/error.h"
 #include "tensor/aten.h"
 #include "tensor/on_device.h"
-#include "tensor/operations.h"
 
 namespace roformer {
 namespace {

@@ -2,13 +2,11 @@
 
 #include <c10/core/GradMode.h>
 
-#include <memory>
 #include <utility>
 
 #include "attention/attention_cache.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "config/attention_settings.h"
 #include "tensor/aten.h"
 #include "tensor/finite_check.h"
 #include "tensor/gradient.h"

@@ -135,7 +135,7 @@ class ExplicitPositions : public PositionScheme {
       return all.width == width && all.tables.cosine.scalar_type() == context.type &&
              all.tables.cosine.device() == context.device && at::equal(all.drawn_positions, drawn);
     };
-    const auto found = std::find_if(recent_.begin(), recent_.end(), known);
+    const auto found = std::ranges::find_if(recent_, known);
     if (found != recent_.end()) return found->tables;
     constexpr std::size_t kKept = 8;
     if (recent_.size() >= kKept) recent_.pop_back();
@@ -171,7 +171,7 @@ class ExplicitPositions : public PositionScheme {
   // earlier ones. A longer text gets its own draw for its length, independent of its batch; with
   // cached tokens, it continues after them token by token.
   at::Tensor randomized(const DrawInputs& in) const {
-    const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
+    const std::int64_t count = *std::ranges::max_element(in.lengths);
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     if (in.training) {
       return sample(std::max(count, in.longest), in.key).narrow(0, 0, count).unsqueeze(0);
@@ -242,7 +242,7 @@ class ExplicitPositions : public PositionScheme {
 
   // The positions 0, 1, 2, .. or those that follow the cached tokens, [1, L].
   static at::Tensor counted_positions(const DrawInputs& in) {
-    const std::int64_t count = *std::max_element(in.lengths.begin(), in.lengths.end());
+    const std::int64_t count = *std::ranges::max_element(in.lengths);
     const std::int64_t before = in.earlier.defined() ? in.earlier.size(1) : 0;
     return at::arange(before, before + count, at::kDouble).unsqueeze(0);
   }

@@ -51,8 +51,8 @@ at::Tensor tensor_of(const FormulaParameter& parameter, std::int64_t layer,
        .shape = shape,
        .initial =
            [values](std::span<float> all, Random&) {
-             std::transform(values.begin(), values.end(), all.begin(),
-                            [](double x) { return static_cast<float>(x); });
+             std::ranges::transform(values, all.begin(),
+                                    [](double x) { return static_cast<float>(x); });
            },
        .decay = false,
        .depth = of_layer ? static_cast<int>(layer) + 1 : 0,

@@ -1,7 +1,6 @@
 // No positions (NoPE): only a causal mask distinguishes positions (section 14). Queries may grow
 // with the position, as in Llama 4's layers without rotations (section 28).
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "position/scheme_parts.h"

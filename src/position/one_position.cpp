@@ -1,6 +1,5 @@
 #include "position/one_position.h"
 
-#include <utility>
 #include <vector>
 
 #include "tensor/aten.h"

@@ -25,11 +25,11 @@ Positions Positions::of(std::vector<std::int64_t> values) {
 }
 
 std::int64_t Positions::least() const {
-  return values_.empty() ? start_ : *std::min_element(values_.begin(), values_.end());
+  return values_.empty() ? start_ : *std::ranges::min_element(values_);
 }
 
 std::int64_t Positions::largest() const {
-  return values_.empty() ? start_ + count_ - 1 : *std::max_element(values_.begin(), values_.end());
+  return values_.empty() ? start_ + count_ - 1 : *std::ranges::max_element(values_);
 }
 
 at::Tensor Positions::tensor() const {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/schemes/rope.h"
 #include "position/rotary_table.h"
 #include "position/scheme.h"
 #include "tensor/aten.h"

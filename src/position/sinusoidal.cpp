@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "config/schemes/sinusoidal.h"
 #include "position/scheme.h"
 #include "tensor/aten.h"
 

@@ -164,5 +164,7 @@ std::string to_pdf(const Drawing& drawing);
 std::string picture_file(const Drawing& drawing, std::string_view file);
 // True for names that end in .svg or .pdf.
 bool is_picture(std::string_view file);
+// Throws Error (usage) for a --chart that is neither a picture nor a page (.html).
+void require_chart_name(const std::string& file);
 
 }  // namespace roformer

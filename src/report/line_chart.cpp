@@ -26,7 +26,7 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
         std::minmax_element(points.begin() + begin, points.begin() + end, by_y);
     std::vector<std::size_t> kept{begin, static_cast<std::size_t>(least - points.begin()),
                                   static_cast<std::size_t>(greatest - points.begin()), end - 1};
-    std::sort(kept.begin(), kept.end());
+    std::ranges::sort(kept);
     kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
     for (const std::size_t i : kept) result.push_back(points[i]);
     begin = end;
@@ -199,8 +199,7 @@ class LineDrawing {
       if (right < 0.97) return false;
       labels_.push_back(label);
     }
-    std::stable_sort(labels_.begin(), labels_.end(),
-                     [](const Label& a, const Label& b) { return a.end < b.end; });
+    std::ranges::stable_sort(labels_, [](const Label& a, const Label& b) { return a.end < b.end; });
     std::vector<double> wanted;
     for (const Label& label : labels_) wanted.push_back(label.end);
     const std::vector<double> heights =

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/progress.h"
@@ -308,6 +309,11 @@ std::string to_pdf(const Drawing& drawing) {
 
 std::string picture_file(const Drawing& drawing, std::string_view file) {
   return file.ends_with(".pdf") ? to_pdf(drawing) : to_svg(drawing);
+}
+
+void require_chart_name(const std::string& file) {
+  if (is_picture(file) || file.ends_with(".html")) return;
+  throw_usage("--chart", "\"" + file + "\" is neither .svg nor .pdf nor .html");
 }
 
 bool is_picture(std::string_view file) {

@@ -35,7 +35,7 @@ constexpr double kRow = 24;
 std::vector<std::string> groups_of(const DotChart& chart) {
   std::vector<std::string> groups;
   for (const Dot& dot : chart.dots) {
-    const bool known = std::find(groups.begin(), groups.end(), dot.group) != groups.end();
+    const bool known = std::ranges::find(groups, dot.group) != groups.end();
     if (!known) groups.push_back(dot.group);
   }
   if (groups.size() < 2) groups.clear();
@@ -102,7 +102,7 @@ class DotDrawing {
   }
 
   int colour(const Dot& dot) const {
-    const auto group = std::find(groups_.begin(), groups_.end(), dot.group);
+    const auto group = std::ranges::find(groups_, dot.group);
     return group == groups_.end()
                ? series_colour(0)
                : series_colour(static_cast<std::size_t>(group - groups_.begin()));

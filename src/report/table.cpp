@@ -105,7 +105,7 @@ std::string csv_line(const std::vector<std::string>& fields) {
 }
 
 bool has_deviations(const Table& table, std::size_t column) {
-  return std::any_of(table.rows().begin(), table.rows().end(), [column](const auto& row) {
+  return std::ranges::any_of(table.rows(), [column](const auto& row) {
     return std::holds_alternative<MeanAndDeviation>(row[column]);
   });
 }

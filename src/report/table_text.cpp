@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/parts.h"
 #include "base/printable.h"
 #include "base/terminal.h"
 #include "report/table.h"
@@ -43,10 +44,8 @@ std::vector<std::vector<std::string>> cell_texts(const Table& table) {
 
 std::size_t longest_word(const std::string& text) {
   std::size_t longest = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    longest = std::max(longest, columns_of(std::string_view(text).substr(begin, end - begin)));
-    begin = end + 1;
+  for (const std::string_view word : split_at(text, ' ')) {
+    longest = std::max(longest, columns_of(word));
   }
   return longest;
 }

@@ -7,7 +7,6 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -213,7 +212,7 @@ std::vector<fs::path> event_files(const fs::path& directory) {
         entry.path().filename().string().find("tfevents") != std::string::npos;
     if (is_event_file && entry.path().extension() != ".partial") paths.push_back(entry.path());
   }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 

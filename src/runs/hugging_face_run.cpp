@@ -35,8 +35,8 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_set(const std::vector<Override>& overrides, const char* key) {
-  return std::any_of(overrides.begin(), overrides.end(),
-                     [&](const Override& override) { return override.key == key; });
+  return std::ranges::any_of(overrides,
+                             [&](const Override& override) { return override.key == key; });
 }
 
 // Appends the settings that differ from their defaults as keys.

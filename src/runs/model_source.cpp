@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -44,7 +42,7 @@ constexpr std::array kOwn = {"model.from", "model.from_weights", "model.freeze_e
                              "model.freeze_layers"};
 
 bool is_own(const std::string& key) {
-  return std::find(kOwn.begin(), kOwn.end(), key) != kOwn.end();
+  return std::ranges::find(kOwn, key) != kOwn.end();
 }
 
 // Keys outside model.* that describe the model of a translator.
@@ -53,7 +51,7 @@ constexpr std::array kOfTranslator = {"translation.decoder_layers", "translation
                                       "position.decoder",           "position.cross"};
 
 bool describes_model(const Key& key, const Settings& settings) {
-  if (std::find(kOfTranslator.begin(), kOfTranslator.end(), key.name) != kOfTranslator.end()) {
+  if (std::ranges::find(kOfTranslator, key.name) != kOfTranslator.end()) {
     return task_facts(settings.task).has_decoder;
   }
   // A source without such a head leaves the head's keys at their defaults.
@@ -207,8 +205,8 @@ TakenClasses taken_classes(const ModelSource& source, const Settings& settings) 
 // become one entry, and so does a parameter that every layer has.
 std::string name_list(const std::vector<std::string>& names) {
   constexpr std::string_view kHead = "head.", kLayers = "layers.";
-  const auto of_head = std::count_if(
-      names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(kHead); });
+  const auto of_head = std::ranges::count_if(
+      names, [&](const std::string& name) { return name.starts_with(kHead); });
   std::vector<std::string> words;
   std::set<std::string> groups;
   for (const std::string& name : names) {
@@ -267,7 +265,7 @@ std::string model_source_fingerprint(const fs::path& from) {
                         file.filename() == "vocab.txt";
       if (read) files.push_back(file);
     }
-    std::sort(files.begin(), files.end());
+    std::ranges::sort(files);
   }
   std::string digest;
   for (const fs::path& file : files) digest += file_digest(file);

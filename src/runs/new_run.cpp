@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/checksums.h"
 #include "base/error.h"
@@ -17,7 +16,6 @@
 #include "config/words.h"
 #include "runs/resume.h"
 #include "runs/stored_weights.h"
-#include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/parts.h"
 #include "base/version.h"
 #include "config/schema.h"
 #include "config/words.h"
@@ -26,14 +26,7 @@ std::string joined_facts(const std::vector<std::string>& facts) {
   return text;
 }
 
-std::vector<std::string> separated_facts(const std::string& text) {
-  std::vector<std::string> facts;
-  std::istringstream rest(text);
-  for (std::string fact; std::getline(rest, fact, kEnd);) facts.push_back(fact);
-  return facts;
-}
-
-std::string fact_text(const std::string& fact) {
+std::string_view fact_text(std::string_view fact) {
   return fact.empty() ? "nothing" : fact;
 }
 
@@ -77,9 +70,9 @@ void compare_processes(const Settings& settings, const nlohmann::json& data,
   if (processes.alone()) return;
   const std::vector<std::string> own = common_facts(settings, data, plan);
   const auto all = gather_texts(processes, joined_facts(own));
-  const std::vector<std::string> first = separated_facts(all.front());
+  const std::vector<std::string_view> first = split_at(all.front(), kEnd);
   for (std::size_t r = 1; r < all.size(); ++r) {
-    const std::vector<std::string> other = separated_facts(all[r]);
+    const std::vector<std::string_view> other = split_at(all[r], kEnd);
     for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
       if (first[i] == other[i]) continue;
       throw_usage("several processes",

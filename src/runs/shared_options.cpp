@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 
 #include "base/error.h"
-#include "config/assignment.h"
 #include "config/layer_map.h"
 #include "config/position_facts.h"
 #include "config/schema.h"

@@ -1,7 +1,5 @@
 #include "runs/stored_weights.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/isfinite.h>
 #include <fmt/format.h>
 
 #include <set>
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "config/task_facts.h"
 #include "tasks/task_definition.h"
+#include "tensor/aten.h"
 #include "tensor/parameters.h"
 #include "text/translation_tokenizers.h"
 

@@ -47,10 +47,9 @@ std::string flags_of(const std::vector<Override>& overrides) {
 void require_fitting(const Safetensors& weights, const OpenedCheckpoint& opened,
                      const TranslationVocabularies& vocabularies,
                      const std::vector<Override>& overrides) {
-  const bool same_model =
-      std::all_of(overrides.begin(), overrides.end(), [](const Override& override) {
-        return !override.key.starts_with("position") && !override.key.starts_with("attention");
-      });
+  const bool same_model = std::ranges::all_of(overrides, [](const Override& override) {
+    return !override.key.starts_with("position") && !override.key.starts_with("attention");
+  });
   if (same_model) return require_parameters(opened.settings, vocabularies, weights);
   try {
     require_parameters(opened.settings, vocabularies, weights);
@@ -140,17 +139,15 @@ std::vector<Override> computing_overrides(const std::vector<Override>& overrides
 }
 
 ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& overrides) {
-  const bool given = std::any_of(overrides.begin(), overrides.end(), [](const Override& override) {
-    return override.key == "training.precision";
-  });
+  const bool given = std::ranges::any_of(
+      overrides, [](const Override& override) { return override.key == "training.precision"; });
   return plan_compute(settings.device, given ? settings.training.precision : Precision::fp32,
                       settings.model.width);
 }
 
 bool may_change_when_trained(const std::string& key) {
   return key.starts_with("position.") || key.starts_with("attention.") ||
-         key.starts_with("decoding.") ||
-         std::find(kRuntimeKeys.begin(), kRuntimeKeys.end(), key) != kRuntimeKeys.end();
+         key.starts_with("decoding.") || std::ranges::find(kRuntimeKeys, key) != kRuntimeKeys.end();
 }
 
 OpenedRun open_run(const fs::path& run_or_checkpoint, const TrainedModelOptions& options,

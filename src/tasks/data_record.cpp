@@ -9,11 +9,7 @@
 #include "base/hexadecimal.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "data/dataset.h"
-#include "data/glue.h"
-#include "data/matching.h"
 #include "data/parallel_dataset.h"
-#include "data/probes.h"
 #include "data/triplet_maker.h"
 #include "tasks/task_definition.h"
 

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/hexadecimal.h"
+#include "base/log.h"
+#include "base/progress.h"
 #include "tasks/data_record.h"
 
 namespace roformer {
@@ -105,6 +107,29 @@ std::shared_ptr<const Tokenizer> text_tokenizer(const TaskSources& sources) {
   }
   require_sentence_tokens(*tokenizer);
   return tokenizer;
+}
+
+std::int64_t warn_of_cut(const std::vector<EncodedText>& texts, const std::string& name,
+                         const char* unit, std::int64_t length) {
+  const std::int64_t cut = std::ranges::count_if(texts, &EncodedText::cut);
+  if (cut > 0) {
+    log::warn("{}: {} of {} {} are longer than data.length {} and were cut", name,
+              format_count(cut), format_count(std::ssize(texts)), unit, length);
+  }
+  return cut;
+}
+
+void warn_of_unknown(const std::vector<EncodedText>& texts, const std::string& name,
+                     const Tokenizer& tokenizer) {
+  std::int64_t pieces = 0, unknown = 0;
+  for (const EncodedText& text : texts) {
+    pieces += text.length();
+    unknown += std::ranges::count(text.ids, tokenizer.special().unknown);
+  }
+  constexpr double kMany = 0.01;
+  if (static_cast<double>(unknown) <= kMany * static_cast<double>(pieces)) return;
+  log::warn("{}: {:.1f} % of the pieces are unknown to the vocabulary", name,
+            100 * static_cast<double>(unknown) / static_cast<double>(pieces));
 }
 
 std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts) {

@@ -75,6 +75,13 @@ OpenedTask open_examples(const TaskSources& sources) {
   return {.task = std::move(task), .tokenizer = std::move(tokenizer), .data = std::move(data)};
 }
 
+// Warns of the texts that were cut to `length` tokens, and returns their number. `unit`: "pairs".
+std::int64_t warn_of_cut(const std::vector<EncodedText>& texts, const std::string& name,
+                         const char* unit, std::int64_t length);
+// Warns if the vocabulary does not know more than 1 % of the tokens.
+void warn_of_unknown(const std::vector<EncodedText>& texts, const std::string& name,
+                     const Tokenizer& tokenizer);
+
 std::vector<std::int32_t> lengths_of(const std::vector<EncodedText>& texts);
 
 }  // namespace roformer

@@ -1,7 +1,5 @@
 #include "tasks/shared_batches.h"
 
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace roformer {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "config/task_facts.h"
 #include "tensor/on_device.h"
 
@@ -46,7 +45,7 @@ void add_projections(const ParameterStore& parameters, WeightForm form, Inferenc
 
 at::Tensor copy_to(const std::vector<std::int64_t>& values, at::Device device) {
   const at::Tensor copy = at::empty({static_cast<std::int64_t>(values.size())}, at::kLong);
-  std::copy(values.begin(), values.end(), copy.mutable_data_ptr<std::int64_t>());
+  std::ranges::copy(values, copy.mutable_data_ptr<std::int64_t>());
   return on_device(copy, device);
 }
 

@@ -1,8 +1,5 @@
 #include "tasks/text_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <utility>
@@ -10,6 +7,7 @@
 #include "attention/linear_attention.h"
 #include "config/task_facts.h"
 #include "data/length_batches.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

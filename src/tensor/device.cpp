@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "base/cores.h"

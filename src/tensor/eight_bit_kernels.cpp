@@ -1,7 +1,5 @@
 #include "tensor/eight_bit_kernels.h"
 
-#include <string_view>
-
 #include "tensor/device.h"
 
 namespace roformer::kernels {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "base/error.h"
 #include "tensor/aten.h"
@@ -34,7 +33,7 @@ Initializer ones() {
 
 Initializer constant(double value) {
   return [value](std::span<float> values, Random&) {
-    std::fill(values.begin(), values.end(), static_cast<float>(value));
+    std::ranges::fill(values, static_cast<float>(value));
   };
 }
 
@@ -132,7 +131,7 @@ void ParameterStore::flatten() {
   for (Parameter& parameter : parameters_) {
     if (parameter.trained) trained.push_back(&parameter);
   }
-  std::stable_sort(trained.begin(), trained.end(), [](const Parameter* a, const Parameter* b) {
+  std::ranges::stable_sort(trained, [](const Parameter* a, const Parameter* b) {
     return std::tuple(!a->spec.decay, a->spec.depth) < std::tuple(!b->spec.decay, b->spec.depth);
   });
   // Every parameter starts on a cache line, for fast matrix products.
@@ -166,8 +165,8 @@ void ParameterStore::flatten() {
 }
 
 const Parameter* ParameterStore::find(const std::string& name) const {
-  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
-                                  [&](const Parameter& p) { return p.spec.name == name; });
+  const auto found =
+      std::ranges::find_if(parameters_, [&](const Parameter& p) { return p.spec.name == name; });
   return found == parameters_.end() ? nullptr : &*found;
 }
 

@@ -113,7 +113,7 @@ class ProcessorProfile : public OperationProfile {
                         .milliseconds = totals.milliseconds,
                         .calls = totals.calls});
     }
-    std::sort(result.begin(), result.end(), [](const OperationTime& a, const OperationTime& b) {
+    std::ranges::sort(result, [](const OperationTime& a, const OperationTime& b) {
       return a.milliseconds > b.milliseconds;
     });
     return result;
@@ -270,10 +270,10 @@ std::string short_kernel_name(const std::string& name) {
 
 std::vector<OperationTime> by_operation(std::vector<HostOperation> operations,
                                         std::vector<DeviceWork> work) {
-  std::sort(operations.begin(), operations.end(),
-            [](const HostOperation& a, const HostOperation& b) { return a.begin < b.begin; });
-  std::sort(work.begin(), work.end(),
-            [](const DeviceWork& a, const DeviceWork& b) { return a.started_at < b.started_at; });
+  std::ranges::sort(
+      operations, [](const HostOperation& a, const HostOperation& b) { return a.begin < b.begin; });
+  std::ranges::sort(
+      work, [](const DeviceWork& a, const DeviceWork& b) { return a.started_at < b.started_at; });
   std::map<std::tuple<std::string, std::string, std::string>, OperationTime> totals;
   std::vector<const HostOperation*> open;  // the innermost last
   std::size_t next = 0;
@@ -297,10 +297,9 @@ std::vector<OperationTime> by_operation(std::vector<HostOperation> operations,
   }
   std::vector<OperationTime> result;
   for (auto& [key, total] : totals) result.push_back(std::move(total));
-  std::stable_sort(result.begin(), result.end(),
-                   [](const OperationTime& a, const OperationTime& b) {
-                     return a.milliseconds > b.milliseconds;
-                   });
+  std::ranges::stable_sort(result, [](const OperationTime& a, const OperationTime& b) {
+    return a.milliseconds > b.milliseconds;
+  });
   return result;
 }
 

@@ -6,14 +6,12 @@
 #include <cstdint>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/file.h"
 #include "tensor/aten.h"
 #include "tensor/pickled_tensors.h"
-#include "tensor/safetensors_header.h"
 
 namespace roformer {
 
@@ -52,7 +50,7 @@ void write_safetensors(const InnerPath& path, std::span<const NamedTensor> tenso
   std::vector<const NamedTensor*> ordered;
   for (const NamedTensor& tensor : tensors) ordered.push_back(&tensor);
   // Wide types first, so that every tensor is aligned to its elements.
-  std::stable_sort(ordered.begin(), ordered.end(), [](const NamedTensor* a, const NamedTensor* b) {
+  std::ranges::stable_sort(ordered, [](const NamedTensor* a, const NamedTensor* b) {
     return a->value.element_size() > b->value.element_size();
   });
   SafetensorsHeader header{.metadata = metadata};

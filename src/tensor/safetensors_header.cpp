@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -191,10 +190,9 @@ class HeaderParser {
   }
 
   void check_coverage(SafetensorsHeader& header) const {
-    std::sort(header.entries.begin(), header.entries.end(),
-              [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
-                return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-              });
+    std::ranges::sort(header.entries, [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+      return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+    });
     std::size_t covered = 0;
     for (const SafetensorsEntry& entry : header.entries) {
       if (entry.begin != covered) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -96,8 +95,8 @@ class ByteLevelReader {
   // Ids without a piece cost memory, so a file may not have more such ids than pieces.
   TokenId highest_id() const {
     constexpr std::int64_t kFreely = 1000;
-    const auto highest = std::max_element(
-        ids_.begin(), ids_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto highest = std::ranges::max_element(
+        ids_, [](const auto& a, const auto& b) { return a.second < b.second; });
     const auto pieces = static_cast<std::int64_t>(ids_.size());
     if (highest->second >= 2 * pieces + kFreely) {
       refuse(fmt::format("numbers {} {}, with {} pieces in all", printable(highest->first),

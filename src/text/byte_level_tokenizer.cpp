@@ -1,7 +1,6 @@
 #include "text/byte_level_tokenizer.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/error.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "text/graphemes.h"
 #include "text/growing_text.h"

@@ -2,7 +2,6 @@
 // gives access to a small part of them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 
 #include "base/text_hash.h"
 #include "text/byte_pair_merges.h"

@@ -78,7 +78,7 @@ WordDictionary::WordDictionary(std::string_view contents, const std::string& loc
     weights_[entry.node] =
         entry.count > 0 ? std::log(static_cast<double>(entry.count)) - logarithm : kNoWord;
   }
-  words_ = std::count_if(weights_.begin(), weights_.end(), [](double w) { return w != kNoWord; });
+  words_ = std::ranges::count_if(weights_, [](double w) { return w != kNoWord; });
 }
 
 // Finds the best way to cut the text after each position, from the last character to the first.

@@ -9,14 +9,11 @@
 #include <map>
 
 #include "base/checksums.h"
-#include "base/error.h"
 #include "base/few_of.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "config/words.h"
-#include "tensor/safetensors.h"
 #include "training/run_directory.h"
-#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -75,8 +72,8 @@ void check_same(const Safetensors& file, const std::vector<NamedTensor>& tensors
   }
   if (file.names().size() == tensors.size()) return;
   for (const std::string& name : file.names()) {
-    if (std::none_of(tensors.begin(), tensors.end(),
-                     [&](const NamedTensor& tensor) { return tensor.name == name; })) {
+    if (std::ranges::none_of(tensors,
+                             [&](const NamedTensor& tensor) { return tensor.name == name; })) {
       throw_failure(location, "holds \"" + name + "\", which this model does not have");
     }
   }
@@ -155,7 +152,7 @@ std::vector<Ranked> rank_checkpoints(
       if (!has_gone(folder)) unreadable(folder, problem);
     }
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
     return is_better(a.validation, b.validation);
   });
   return ranked;
@@ -376,7 +373,7 @@ fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& w
   if (parsed.ec != std::errc() || parsed.ptr != which.data() + which.size()) {
     throw_usage("--checkpoint", "\"" + which + "\" is not best, last or a step");
   }
-  const auto found = std::find(steps.begin(), steps.end(), step);
+  const auto found = std::ranges::find(steps, step);
   if (found == steps.end()) {
     throw_failure(run_or_checkpoint.string(), fmt::format("has no checkpoint of step {}", which),
                   fmt::format("there are {}", fmt::join(steps, ", ")));
@@ -396,7 +393,7 @@ void prune_checkpoints(const InnerPath& checkpoints, const KeptCheckpoints& kept
     keep.push_back(ranked[i].folder);
   }
   for (const fs::path& folder : all) {
-    if (std::find(keep.begin(), keep.end(), folder) == keep.end()) {
+    if (std::ranges::find(keep, folder) == keep.end()) {
       remove_folder(checkpoints, folder.filename().string());
     }
   }

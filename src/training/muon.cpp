@@ -2,11 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/_foreach_copy.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/baddbmm.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/matmul.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "training/optimizer.h"
 
 namespace roformer {

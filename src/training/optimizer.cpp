@@ -2,16 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
 #include "tensor/gpu/adamw.h"
 #include "tensor/gpu/muon.h"

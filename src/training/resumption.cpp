@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "training/checkpoint.h"
-#include "training/training_state.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -10,12 +10,9 @@
 #include <algorithm>
 #include <ctime>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "tensor/device.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -95,7 +92,7 @@ std::vector<fs::path> runs_in(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (is_run(entry.path())) runs.push_back(entry.path());
   }
-  std::sort(runs.begin(), runs.end());
+  std::ranges::sort(runs);
   return runs;
 }
 

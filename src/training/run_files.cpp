@@ -19,7 +19,7 @@ constexpr std::array kContents = {"run.json",    "log.txt",      "metrics.jsonl"
 bool is_run_file(fs::path name) {
   if (name.extension() == ".partial") name = name.stem();  // of a killed process
   return name == ".lock" || PreviousRun::is_aside(name) ||
-         std::find(kContents.begin(), kContents.end(), name) != kContents.end();
+         std::ranges::find(kContents, name) != kContents.end();
 }
 
 void require_plain_run(const fs::path& run) {

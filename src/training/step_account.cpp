@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
 #include "base/progress.h"

@@ -1,13 +1,13 @@
 #include "training/step_reduction.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/checksums.h"
 #include "base/error.h"

@@ -2,7 +2,6 @@
 // and in both cases metrics.jsonl and TensorBoard events.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 
 #include "base/progress.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "base/checksums.h"

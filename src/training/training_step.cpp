@@ -1,11 +1,9 @@
 #include "training/training_step.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/zeros.h>
-
 #include <utility>
 
 #include "base/random.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -1,14 +1,11 @@
 #include "training/weight_average.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/clone.h>
-#include <ATen/ops/copy.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/lerp.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 

@@ -40,7 +40,7 @@ void take_uses(FormulaUses& uses, const FormulaUses& argument) {
   uses.trained |= argument.trained;
   uses.by_distance &= argument.by_distance;
   for (const std::string& name : argument.bound) {
-    if (std::find(uses.bound.begin(), uses.bound.end(), name) == uses.bound.end()) {
+    if (std::ranges::find(uses.bound, name) == uses.bound.end()) {
       uses.bound.push_back(name);
     }
   }
@@ -59,8 +59,8 @@ void take_factors(FormulaNode& node) {
   };
   uses.linear = false;
   const Op op = node.operation;
-  const bool linear = std::all_of(arguments.begin(), arguments.end(),
-                                  [](const FormulaNode& a) { return a.uses.linear; });
+  const bool linear =
+      std::ranges::all_of(arguments, [](const FormulaNode& a) { return a.uses.linear; });
   if (!linear) return;
   if (formula_syntax(op).level == FormulaLevel::comparison) {  // i < j means i - j < 0
     const FormulaUses &left = arguments[0].uses, &right = arguments[1].uses;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <string>
 #include <system_error>
 
 #include "base/file.h"
@@ -57,7 +56,7 @@ void read_field(FormulaParameter& parameter, const std::string& field, const std
 bool is_name(const std::string& text) {
   const auto good = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !text.empty() && text.size() <= 64 && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), good);
+         std::ranges::all_of(text, good);
 }
 
 FormulaParameter parse_one(const std::string& name, const YAML::Node& node) {
@@ -77,7 +76,7 @@ FormulaParameter parse_one(const std::string& name, const YAML::Node& node) {
     try {
       read_field(parameter, field, pair.second.Scalar());
     } catch (const InvalidValue& invalid) {
-      const bool known = std::find(kFields.begin(), kFields.end(), field) != kFields.end();
+      const bool known = std::ranges::find(kFields, field) != kFields.end();
       throw InvalidValue(
           fmt::format("{}{}", known ? field + " as " : "", invalid.what()),
           invalid.hint.empty() ? "got " + field + ": " + pair.second.Scalar() : invalid.hint);
@@ -216,7 +215,7 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
     names.push_back(pair.first.Scalar());
     if (names.back() == name) formula = pair.second;
   }
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (std::ranges::find(names, name) == names.end()) {
     std::string all;
     for (const std::string& known : names) all += (all.empty() ? "" : ", ") + known;
     const std::string near = suggestion(name, names);
@@ -228,7 +227,7 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
   std::vector<SchemeOption> options;
   for (const auto& pair : formula) {
     const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
-    if (std::find(kFormulaKeys.begin(), kFormulaKeys.end(), key) == kFormulaKeys.end()) {
+    if (std::ranges::find(kFormulaKeys, key) == kFormulaKeys.end()) {
       throw InvalidValue("only " + one_of(kFormulaKeys).substr(7) + " in " + name,
                          suggestion(key, kFormulaKeys));
     }
@@ -243,8 +242,7 @@ std::vector<SchemeOption> read_formula(std::string_view text, const std::filesys
   // Resets the options that this formula does not set, so that none remains from another formula.
   for (const std::string& key : kFormulaKeys) {
     const auto said = [&](const SchemeOption& option) { return option.option == key; };
-    if (std::none_of(options.begin(), options.end(), said))
-      options.push_back({.option = key, .text = ""});
+    if (std::ranges::none_of(options, said)) options.push_back({.option = key, .text = ""});
   }
   return options;
 }

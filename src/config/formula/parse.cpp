@@ -272,11 +272,11 @@ class Parser {
       throw FormulaError(variable.column, shown_next() + " where the sum's variable is wanted",
                          "sum(t, 0, 15, cos((i - j) / 10000^(t / 16)))");
     }
-    const auto parameter = std::find_if(
-        names_.parameters.begin(), names_.parameters.end(),
+    const auto parameter = std::ranges::find_if(
+        names_.parameters,
         [&](const FormulaParameterName& known) { return known.name == variable.text; });
     if (is_formula_word(variable.text) || parameter != names_.parameters.end() ||
-        std::find(sums_.begin(), sums_.end(), variable.text) != sums_.end()) {
+        std::ranges::find(sums_, variable.text) != sums_.end()) {
       throw FormulaError(variable.column,
                          "the sum's variable " + variable.text + " is the name of something else",
                          "another name");
@@ -314,13 +314,11 @@ class Parser {
 
   FormulaNode named(const FormulaToken& token) {
     const std::string& name = token.text;
-    const auto parameter =
-        std::find_if(names_.parameters.begin(), names_.parameters.end(),
-                     [&](const FormulaParameterName& known) { return known.name == name; });
+    const auto parameter = std::ranges::find_if(
+        names_.parameters, [&](const FormulaParameterName& known) { return known.name == name; });
     if (parameter != names_.parameters.end()) return parameter_node(token, *parameter);
-    const bool summed = std::find(sums_.begin(), sums_.end(), name) != sums_.end();
-    const bool known =
-        std::find(names_.variables.begin(), names_.variables.end(), name) != names_.variables.end();
+    const bool summed = std::ranges::find(sums_, name) != sums_.end();
+    const bool known = std::ranges::find(names_.variables, name) != names_.variables.end();
     if (!summed && !known) throw unknown(token);
     if (is("[")) throw FormulaError(next().column, name + " is a number and takes no index");
     FormulaNode node{.operation = Op::variable,
@@ -423,8 +421,7 @@ std::string FormulaError::shown(std::string_view text) const {
 }
 
 bool is_formula_word(std::string_view name) {
-  return std::find(kWords.begin(), kWords.end(), name) != kWords.end() ||
-         find_formula_function(name) != nullptr;
+  return std::ranges::find(kWords, name) != kWords.end() || find_formula_function(name) != nullptr;
 }
 
 FormulaNode parse_formula(std::string_view text, const FormulaNames& names) {

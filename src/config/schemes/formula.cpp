@@ -166,8 +166,7 @@ class FormulaCheck {
   }
 
   static bool has_sum(const FormulaNode& node) {
-    return node.operation == FormulaOperation::sum ||
-           std::any_of(node.arguments.begin(), node.arguments.end(), has_sum);
+    return node.operation == FormulaOperation::sum || std::ranges::any_of(node.arguments, has_sum);
   }
 
   // Checks the indices of tables that do not clamp them, for all distances within data.length.

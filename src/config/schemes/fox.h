@@ -1,8 +1,6 @@
 // Settings of `fox`: the Forgetting Transformer's gates (Lin 2025, arXiv:2503.02130).
 #pragma once
 
-#include <cstdint>
-
 #include "config/word_list.h"
 
 namespace roformer {

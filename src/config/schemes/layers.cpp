@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "config/schemes/check.h"
 #include "config/schemes/options.h"
@@ -67,7 +66,7 @@ std::vector<SchemePart> parts(const PositionSettings& position, std::int64_t lay
     }
     const LayerMapEntry& entry = entries[static_cast<std::size_t>(owner)];
     // Two keys with the same scheme form one part, so that the layers of both share its parameters.
-    const auto same = std::find_if(made.begin(), made.end(), [&](const LayerMapEntry* other) {
+    const auto same = std::ranges::find_if(made, [&](const LayerMapEntry* other) {
       return other->text == entry.text && other->options == entry.options;
     });
     if (same == made.end()) {

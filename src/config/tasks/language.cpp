@@ -1,7 +1,6 @@
 // The facts of the masked and the causal language models.
 #include <cstdint>
 #include <set>
-#include <utility>
 
 #include "config/attention_settings.h"
 #include "config/task_facts.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/hexadecimal.h"
-#include "config/assignment.h"
 #include "config/position_facts.h"
 #include "config/schema.h"
 
@@ -117,8 +116,8 @@ void keep_last(std::vector<Assignment>& flags) {
 }  // namespace
 
 const MatrixAxis* axis_named(const std::vector<MatrixAxis>& axes, const std::string& key) {
-  const auto found = std::find_if(axes.begin(), axes.end(),
-                                  [&](const MatrixAxis& axis) { return axis.key == key; });
+  const auto found =
+      std::ranges::find_if(axes, [&](const MatrixAxis& axis) { return axis.key == key; });
   return found == axes.end() ? nullptr : &*found;
 }
 

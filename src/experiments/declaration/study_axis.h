@@ -27,7 +27,7 @@ struct MatrixAxis {
   std::vector<std::string> asked = {};  // labels that a flag named, of a protocol; empty: all
 
   bool asks_for(const std::string& label) const {
-    return asked.empty() || std::find(asked.begin(), asked.end(), label) != asked.end();
+    return asked.empty() || std::ranges::find(asked, label) != asked.end();
   }
 };
 

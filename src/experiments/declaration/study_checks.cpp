@@ -49,9 +49,9 @@ void check_names(const StudySettings& study, const std::string& file, Problems& 
 void require_axis(const std::string& key, const std::string& value,
                   const std::vector<MatrixAxis>& axes, const std::string& file,
                   Problems& problems) {
-  const bool there =
-      value.empty() || std::any_of(axes.begin(), axes.end(),
-                                   [&](const MatrixAxis& axis) { return axis.key == value; });
+  const bool there = value.empty() || std::ranges::any_of(axes, [&](const MatrixAxis& axis) {
+                       return axis.key == value;
+                     });
   if (there) return;
   problems.add(file, key, "\"" + value + "\" is not varied in this study",
                "a key of the matrix, or --" + value + " A,B");
@@ -74,7 +74,7 @@ void require_reference(const std::vector<MatrixAxis>& axes, bool replaced, Study
     problems.add(file, "study.primary.rows", "\"" + row + "\" names no row",
                  suggestion(row, names));
   }
-  const bool titled = std::find(names.begin(), names.end(), study.reference) != names.end();
+  const bool titled = std::ranges::find(names, study.reference) != names.end();
   if (titled && owners < 2) return;
   if (!titled && replaced) {
     study.reference.clear();
@@ -126,7 +126,7 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
                            Problems& problems) {
   for (const StudyReferenceLine& line : study.reference_lines) {
     if (line.value || study.runs.empty()) continue;
-    const bool text = std::all_of(study.runs.begin(), study.runs.end(), [](const StudyRun& run) {
+    const bool text = std::ranges::all_of(study.runs, [](const StudyRun& run) {
       return task_facts(run.settings.task).data == TaskData::prepared_text;
     });
     const bool of_loss = study.metric == "validation_loss" ||
@@ -140,7 +140,7 @@ void check_reference_lines(const StudySettings& study, const std::string& file,
 
 void check_evaluations(const StudySettings& study, const std::string& file, Problems& problems) {
   const auto all_read = [&](TaskData data) {
-    return std::all_of(study.runs.begin(), study.runs.end(), [data](const StudyRun& run) {
+    return std::ranges::all_of(study.runs, [data](const StudyRun& run) {
       return task_facts(run.settings.task).data == data;
     });
   };
@@ -193,8 +193,8 @@ void refuse_idle_repeats(const std::vector<MatrixAxis>& axes, std::vector<StudyR
 }
 
 void report_refusals(const std::vector<StudyRun>& runs, Problems& problems) {
-  const bool any_good = std::any_of(runs.begin(), runs.end(),
-                                    [](const StudyRun& run) { return run.refusals.empty(); });
+  const bool any_good =
+      std::ranges::any_of(runs, [](const StudyRun& run) { return run.refusals.empty(); });
   if (any_good && problems.empty()) return;
   for (const StudyRun& run : runs) problems.add_all(run.refusals);
 }

@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "config/load.h"
-
 namespace roformer {
 namespace {
 
@@ -18,8 +16,7 @@ std::vector<MatrixAxis> tuning_axes(const TuningSection& section,
                                     const std::vector<MatrixAxis>& axes) {
   std::vector<MatrixAxis> result;
   for (const MatrixAxis& axis : axes) {
-    const bool named =
-        std::find(section.per.begin(), section.per.end(), axis.key) != section.per.end();
+    const bool named = std::ranges::find(section.per, axis.key) != section.per.end();
     if (section.per.empty() ? axis.key != kSeedAxis : named) result.push_back(axis);
   }
   result.insert(result.end(), section.values.begin(), section.values.end());

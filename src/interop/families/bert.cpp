@@ -1,7 +1,6 @@
 // BERT (Devlin et al. 2018): a post-norm encoder with a learned table of positions, or with one
 // vector for each distance in its keys (relative_key; Shaw et al. 2018). Field names and defaults:
 // transformers' configuration_bert.py; only transformers 4 has relative_key.
-#include "config/schemes/learned.h"
 #include "config/schemes/shaw.h"
 #include "interop/families/encoder.h"
 #include "interop/families/list.h"

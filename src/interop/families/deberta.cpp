@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/parts.h"
 #include "config/schemes/deberta.h"
-#include "config/task_facts.h"
-#include "interop/expressible.h"
 #include "interop/families/encoder.h"
 #include "interop/families/list.h"
 
@@ -30,10 +29,8 @@ std::vector<std::string> read_words(const JsonFields& fields, const char* name) 
   if (value == nullptr || !value->is_string()) return read_names(fields, name);
   std::vector<std::string> words;
   const std::string text = value->get<std::string>();
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t to = std::min(text.find('|', from), text.size());
-    if (to > from) words.push_back(text.substr(from, to - from));
-    from = to + 1;
+  for (const std::string_view word : split_at(text, '|')) {
+    if (!word.empty()) words.emplace_back(word);
   }
   return words;
 }

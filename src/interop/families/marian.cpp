@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "config/schemes/sinusoidal.h"
 #include "interop/expressible.h"
 #include "interop/families/generation.h"

@@ -1,14 +1,9 @@
 #include "tasks/classification/classification_figures.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/mse_loss.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +13,7 @@
 #include "base/log.h"
 #include "data/glue.h"
 #include "tasks/task_model.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -19,17 +19,12 @@ namespace {
 EncodedSet encode(LabelledTexts source, std::string name, const Settings& settings,
                   const Tokenizer& tokenizer) {
   EncodedSet set{.name = std::move(name), .source = std::move(source)};
-  std::int64_t cut = 0;
   for (const LabelledText& example : set.source.examples) {
     std::optional<std::string_view> second;
     if (set.source.pairs) second = example.second;
     set.texts.push_back(encode_text(tokenizer, example.first, second, settings.data.length));
-    cut += set.texts.back().cut ? 1 : 0;
   }
-  if (cut > 0) {
-    log::warn("{}: {} of {} examples are longer than data.length {} and were cut", set.name,
-              format_count(cut), format_count(std::ssize(set.texts)), settings.data.length);
-  }
+  warn_of_cut(set.texts, set.name, "examples", settings.data.length);
   return set;
 }
 

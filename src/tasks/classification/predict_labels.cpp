@@ -70,14 +70,6 @@ std::string line_of(const nlohmann::ordered_json& object) {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
-// Replaces tabs and line ends inside a text of JSON lines, since they separate the columns and rows
-// here.
-std::string in_one_cell(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -89,7 +81,7 @@ std::string joined(const std::vector<std::string>& cells, TextFormat format) {
   std::string row;
   for (const std::string& cell : cells) {
     if (!row.empty() || &cell != &cells.front()) row += format == TextFormat::csv ? ',' : '\t';
-    row += format == TextFormat::csv ? csv_cell(cell) : in_one_cell(cell);
+    row += format == TextFormat::csv ? csv_cell(cell) : as_one_cell(cell);
   }
   return row + '\n';
 }

@@ -1,7 +1,5 @@
 #include "tasks/classification/targets.h"
 
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/error.h"
 #include "config/task_facts.h"
 #include "config/words.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {
@@ -29,7 +28,7 @@ std::vector<std::int64_t> order_by(const std::vector<std::string>& ours,
                                    const std::vector<std::string>& theirs) {
   std::vector<std::int64_t> order;
   for (const std::string& label : ours) {
-    const auto found = std::find_if(theirs.begin(), theirs.end(), [&](const std::string& name) {
+    const auto found = std::ranges::find_if(theirs, [&](const std::string& name) {
       return name == label ||
              (!lower_letters(label).empty() && lower_letters(name) == lower_letters(label));
     });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/error.h"

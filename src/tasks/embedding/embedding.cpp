@@ -185,13 +185,6 @@ Settings at_given_length(Settings settings, const EvaluationRequest& request) {
   return settings;
 }
 
-// One line in one cell of a table.
-std::string without_tabs(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
 // The cosine of each pair of texts.
 std::vector<double> cosines_of_lines(const TrainedEmbedder& trained,
                                      const std::vector<TextLine>& lines, std::int64_t& cut) {
@@ -293,8 +286,8 @@ void predict_cosines(OpenedRun run, const PredictionRequest& request) {
             {"cosine", *cosine++}, {"sentence1", line.first}, {"sentence2", line.second}};
         answers += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
       } else {
-        answers += fmt::format("{:.4f}\t{}\t{}\n", *cosine++, without_tabs(line.first),
-                               without_tabs(line.second));
+        answers += fmt::format("{:.4f}\t{}\t{}\n", *cosine++, as_one_cell(line.first),
+                               as_one_cell(line.second));
       }
     }
     request.print(answers);

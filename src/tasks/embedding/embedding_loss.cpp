@@ -1,17 +1,12 @@
 #include "tasks/embedding/embedding_loss.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/logsumexp.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/zeros.h>
-
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "base/error.h"
 #include "tasks/embedding/embedder.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

@@ -1,7 +1,5 @@
 #include "tasks/embedding/embedding_set.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/mm.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -9,13 +7,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/error.h"
-#include "base/log.h"
-#include "base/progress.h"
-#include "config/embedding_scores.h"
 #include "metrics/agreement.h"
 #include "tasks/embedding/embedder.h"
+#include "tasks/example_training.h"
 #include "tasks/task_model.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {
@@ -78,23 +74,11 @@ struct Candidates {
 EmbeddingSet encode_embedding_set(const Settings& settings, const Tokenizer& tokenizer,
                                   EmbeddingExamples examples, const std::string& name) {
   EmbeddingSet set{.source = std::move(examples)};
-  std::int64_t pieces = 0, unknown = 0;
   for (const std::string& text : set.source.texts) {
     set.texts.push_back(encode_text(tokenizer, text, {}, settings.data.length));
-    const EncodedText& encoded = set.texts.back();
-    set.cut += encoded.cut ? 1 : 0;
-    pieces += encoded.length();
-    unknown += std::ranges::count(encoded.ids, tokenizer.special().unknown);
   }
-  constexpr double kMany = 0.01;
-  if (static_cast<double>(unknown) > kMany * static_cast<double>(pieces)) {
-    log::warn("{}: {:.1f} % of the pieces are unknown to the vocabulary", name,
-              100 * static_cast<double>(unknown) / static_cast<double>(pieces));
-  }
-  if (set.cut > 0) {
-    log::warn("{}: {} of {} texts are longer than data.length {} and were cut", name,
-              format_count(set.cut), format_count(std::ssize(set.texts)), settings.data.length);
-  }
+  warn_of_unknown(set.texts, name, tokenizer);
+  set.cut = warn_of_cut(set.texts, name, "texts", settings.data.length);
   return set;
 }
 

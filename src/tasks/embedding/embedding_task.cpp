@@ -1,7 +1,3 @@
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +16,7 @@
 #include "tasks/embedding/embedder.h"
 #include "tasks/embedding/embedding_set.h"
 #include "tasks/example_training.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {

@@ -39,8 +39,8 @@ std::vector<std::int64_t> parted(std::int64_t count) {
   for (;;) {
     for (std::size_t i = order.size() - 1; i > 0; --i)
       std::swap(order[i], order[random.below(i + 1)]);
-    const auto followed = std::adjacent_find(
-        order.begin(), order.end(), [](std::int64_t a, std::int64_t b) { return b == a + 1; });
+    const auto followed = std::ranges::adjacent_find(
+        order, [](std::int64_t a, std::int64_t b) { return b == a + 1; });
     if (order.front() != 0 && followed == order.end()) return order;
   }
 }
@@ -64,7 +64,7 @@ std::vector<std::int64_t> with_shuffled_blocks(std::int64_t length, std::int64_t
 
 bool keeps_order(std::int64_t length, const Arrangement& arrangement) {
   return static_cast<std::int64_t>(arrangement.order.size()) == length &&
-         std::is_sorted(arrangement.order.begin(), arrangement.order.end());
+         std::ranges::is_sorted(arrangement.order);
 }
 
 // The values at the kept positions, in their order, row by row.
@@ -134,9 +134,8 @@ CausalBatch arranged(CausalBatch batch, const Arrangement& arrangement) {
   if (keeps_order(batch.length, arrangement)) return batch;
   batch.targets = picked(batch.targets, batch.length, arrangement);
   arrange_tokens(batch, arrangement);
-  batch.target_count =
-      static_cast<std::int64_t>(batch.targets.size()) -
-      std::count(batch.targets.begin(), batch.targets.end(), CausalBatch::kNoTarget);
+  batch.target_count = static_cast<std::int64_t>(batch.targets.size()) -
+                       std::ranges::count(batch.targets, CausalBatch::kNoTarget);
   return batch;
 }
 

@@ -21,8 +21,8 @@ Cell optional_cell(const std::optional<double>& value) {
 }
 
 bool has_changes(const EvaluationReport& report) {
-  return std::any_of(report.lengths.begin(), report.lengths.end(),
-                     [](const EvaluatedLength& entry) { return entry.change.has_value(); });
+  return std::ranges::any_of(report.lengths,
+                             [](const EvaluatedLength& entry) { return entry.change.has_value(); });
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "tasks/language/fill_mask.h"
 
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "config/task_facts.h"
 #include "model/sampling.h"
 #include "tasks/untrained.h"
+#include "tensor/aten.h"
 #include "text/sentencepiece_model.h"
 
 namespace roformer {

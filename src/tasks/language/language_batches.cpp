@@ -13,7 +13,6 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "config/task_facts.h"
-#include "data/batches.h"
 
 namespace roformer {
 namespace {

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -16,8 +15,6 @@
 #include "config/attention_settings.h"
 #include "data/batches.h"
 #include "metrics/language.h"
-#include "metrics/statistics.h"
-#include "tasks/shared_batches.h"
 #include "training/signals.h"
 
 namespace roformer {

@@ -1,14 +1,10 @@
 #include "tasks/language/language_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-
 #include <algorithm>
 #include <span>
 
 #include "attention/linear_attention.h"
-#include "tasks/task_model.h"
+#include "tensor/aten.h"
 #include "tensor/dispatch.h"
 #include "tensor/on_device.h"
 #include "tensor/products.h"

@@ -1,10 +1,7 @@
 #include "tasks/matching/matching_task.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
-#include <ATen/ops/clamp_min.h>
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +16,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/triplet_maker.h"
-#include "metrics/statistics.h"
 #include "tasks/classification/classification_figures.h"
 #include "tasks/data_record.h"
 #include "tasks/example_training.h"
+#include "tensor/aten.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -181,20 +178,13 @@ class MatchingTraining : public ExampleTraining {
 MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer,
                             MatchingExamples examples, const std::string& name) {
   MatchingSet set{.source = std::move(examples)};
-  std::int64_t cut = 0;
   const auto add = [&](const std::string& first, const std::string& second) {
     set.texts.push_back(
         encode_text(tokenizer, first, second, settings.data.length, settings.matching.truncation));
-    cut += set.texts.back().cut ? 1 : 0;
   };
   for (const MatchingExample& example : set.source.examples) {
     add(example.anchor, example.closer);
     if (set.source.triplets) add(example.anchor, example.farther);
-  }
-  std::int64_t pieces = 0, unknown = 0;
-  for (const EncodedText& text : set.texts) {
-    pieces += text.length();
-    unknown += std::ranges::count(text.ids, tokenizer.special().unknown);
   }
   const auto same = std::ranges::count_if(set.source.examples, [&](const MatchingExample& one) {
     return set.source.triplets && one.closer == one.farther;
@@ -203,15 +193,8 @@ MatchingSet encode_matching(const Settings& settings, const Tokenizer& tokenizer
     log::warn("{}: {} of {} triplets have one text as B and C", name, format_count(same),
               format_count(std::ssize(set.source.examples)));
   }
-  constexpr double kMany = 0.01;
-  if (static_cast<double>(unknown) > kMany * static_cast<double>(pieces)) {
-    log::warn("{}: {:.1f} % of the pieces are unknown to the vocabulary", name,
-              100 * static_cast<double>(unknown) / static_cast<double>(pieces));
-  }
-  if (cut > 0) {
-    log::warn("{}: {} of {} pairs of texts are longer than data.length {} and were cut", name,
-              format_count(cut), format_count(std::ssize(set.texts)), settings.data.length);
-  }
+  warn_of_unknown(set.texts, name, tokenizer);
+  warn_of_cut(set.texts, name, "pairs of texts", settings.data.length);
   return set;
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -16,8 +15,6 @@
 #include "config/task_facts.h"
 #include "config/words.h"
 #include "metrics/statistics.h"
-#include "tasks/evaluation.h"
-#include "tasks/shared_batches.h"
 #include "tasks/task_model.h"
 #include "tasks/untrained.h"
 #include "tensor/device.h"

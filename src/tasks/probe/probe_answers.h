@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "data/probes.h"
 #include "tasks/evaluation.h"
 #include "tasks/language/language_model.h"
 #include "tasks/shared_batches.h"

@@ -3,7 +3,6 @@
 // long.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "config/load.h"
 #include "config/schema.h"
 #include "config/words.h"
 #include "data/probes.h"

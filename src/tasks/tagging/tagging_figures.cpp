@@ -1,9 +1,7 @@
 #include "tasks/tagging/tagging_figures.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/softmax.h>
 
 #include <algorithm>
 
@@ -11,6 +9,7 @@
 #include "metrics/agreement.h"
 #include "tasks/tagging/tagging_data.h"
 #include "tasks/task_model.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 

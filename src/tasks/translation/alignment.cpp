@@ -5,8 +5,6 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
-#include <span>
-
 #include "base/error.h"
 #include "tasks/task_model.h"
 

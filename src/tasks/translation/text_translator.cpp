@@ -7,8 +7,6 @@
 
 #include "base/blank.h"
 #include "base/error.h"
-#include "tasks/translation/translation_search.h"
-#include "tasks/translation/translator.h"
 
 namespace roformer {
 namespace {

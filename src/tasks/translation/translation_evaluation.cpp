@@ -1,7 +1,5 @@
 #include "tasks/translation/translation_evaluation.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/sum.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
@@ -12,7 +10,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/blank.h"
 #include "base/error.h"
@@ -21,11 +18,10 @@
 #include "base/progress.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
-#include "tasks/shared_batches.h"
 #include "tasks/stored_data.h"
 #include "tasks/translation/translation_search.h"
 #include "tasks/untrained.h"
-#include "training/distributed/processes.h"
+#include "tensor/aten.h"
 
 namespace roformer {
 namespace {
@@ -183,9 +179,8 @@ std::vector<std::int64_t> bucket_starts(const std::vector<std::int64_t>& words) 
     const std::int64_t low = starts[i];
     const std::int64_t high =
         i + 1 < starts.size() ? starts[i + 1] : std::numeric_limits<std::int64_t>::max();
-    const auto sentences =
-        std::count_if(words.begin(), words.end(),
-                      [low, high](std::int64_t count) { return count >= low && count < high; });
+    const auto sentences = std::ranges::count_if(
+        words, [low, high](std::int64_t count) { return count >= low && count < high; });
     if (sentences >= kFewestSentences) continue;
     starts.erase(starts.begin() + static_cast<std::ptrdiff_t>(i == 0 ? 1 : i));
   }

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "attention/linear_attention.h"
 #include "base/error.h"
 #include "config/position_facts.h"
 #include "config/schemes/none.h"
-#include "tasks/task_model.h"
 #include "tensor/on_device.h"
 
 namespace roformer {

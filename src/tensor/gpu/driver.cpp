@@ -8,8 +8,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <type_traits>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"

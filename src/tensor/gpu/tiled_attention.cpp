@@ -310,7 +310,7 @@ class Plan {
       end = begin + 1;
       const AttentionText& text = texts_[begin];
       if (text.gradient == nullptr) continue;
-      ROFORMER_ASSERT(std::find(listed.begin(), listed.end(), text.gradient) == listed.end());
+      ROFORMER_ASSERT(std::ranges::find(listed, text.gradient) == listed.end());
       listed.push_back(text.gradient);
       while (end < texts_.size() && texts_[end].gradient == text.gradient) ++end;
       for (std::int64_t query = 0; query < text.query_length; query += kTileRows) {

@@ -4,7 +4,6 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include <cstdlib>
-#include <string>
 
 extern "C" {
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <thread>
-#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
