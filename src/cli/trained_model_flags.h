@@ -35,8 +35,8 @@ inline void add_weights_option(CLI::App& command, std::optional<WeightsKind>& we
           [&weights](const std::string& word) {
             weights = word == "ema" ? WeightsKind::ema : WeightsKind::raw;
           },
-          "raw: as the last step left them; ema: their moving average (training.ema); without it "
-          "the run's training.weights, which is raw unless it was set")
+          "raw: those of the last step; ema: their moving average (training.ema); default: the "
+          "run's training.weights")
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 
