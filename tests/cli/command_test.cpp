@@ -74,7 +74,7 @@ TEST_CASE("an unknown flag or command is refused with the nearest one") {
   CHECK(Program().run({"train", "a.yaml", "--seed"}).errors ==
         "error: --seed: needs a value (hint: roformer train --help)\n");
   CHECK(Program().run({"config", "keys", "--format", "markdwon"}).errors ==
-        "error: --format: got \"markdwon\", wanted one of markdown, text (hint: did you mean "
+        "error: --format: got \"markdwon\", wanted one of text, markdown (hint: did you mean "
         "markdown)\n");
   CHECK(Program().run({"train"}).errors ==
         "error: config is required (hint: roformer train --help)\n");
