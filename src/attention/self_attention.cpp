@@ -18,7 +18,7 @@ bool is_softmax(const SelfAttentionInputs& in, const PositionSession& session) {
   return session.attention(in.layer).kernel == AttentionKernel::softmax;
 }
 
-// Whether a softmax of q.k, fixed biases and running sums is all there is.
+// Whether the layer computes a softmax of q.k, fixed biases and running sums, and nothing else.
 bool is_plain(const SelfAttentionInputs& in, const PositionSession& session) {
   const SchemeCapabilities capabilities = session.scheme(in.layer).capabilities();
   return capabilities.scores == ContentScores::none && !capabilities.value_term &&
@@ -26,7 +26,8 @@ bool is_plain(const SelfAttentionInputs& in, const PositionSession& session) {
          session.attention(in.layer).log_n == LogNScaling::none;
 }
 
-// Whether a softmax of the scheme's scores over all tokens of a text is all there is, on a CPU.
+// Whether the layer, on a CPU, computes a softmax of the scheme's scores over all tokens of a text,
+// and nothing else: no dropout, window or mask.
 bool is_whole(const SelfAttentionInputs& in, PositionSession& session) {
   return runs_loops(in.projected) && in.dropout.probability == 0 &&
          session.attention(in.layer).log_n == LogNScaling::none && session.contiguous() &&

@@ -7,11 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include "base/error.h"
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 #include <system_error>
+
+#include "base/error.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -64,6 +66,15 @@ bool user_chose(const std::string& name) {
          (is_set("MALLOC_MMAP_THRESHOLD_") || is_set("MALLOC_TRIM_THRESHOLD_"));
 }
 
+// Uses only functions that are safe in a handler. Kills the process by the same signal, so that the
+// shell sees what happened.
+void on_interrupt(int signal) {
+  constexpr std::string_view kWords = "\nstopped by Ctrl-C before the end\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
 }  // namespace
 
 void prepare_process() {
@@ -76,6 +87,8 @@ void prepare_process() {
     [[maybe_unused]] const int opened = ::open("/dev/null", mode);
   }
   ::signal(SIGXFSZ, SIG_IGN);
+  // A job in the background of a shell without job control ignores Ctrl-C.
+  if (::signal(SIGINT, on_interrupt) == SIG_IGN) ::signal(SIGINT, SIG_IGN);
 }
 
 void finish_output() {

@@ -9,7 +9,7 @@ namespace roformer {
 
 // Call this first in main. Opens standard streams that are closed, so that no other file takes
 // their numbers. Turns a write beyond the file size limit into an error; by default it ends the
-// process.
+// process. Makes Ctrl-C print a line before it ends the process.
 void prepare_process();
 
 // Call this at the end of every command. Writes out the buffers of std::cout and stdout. Throws

@@ -17,7 +17,8 @@ fs::path find_shipped_folder() {
   const fs::path folder = program_path().parent_path();
   // An installed `roformer`, an installed `roformer-torch`, and both in their build folder.
   for (const char* const share : {ROFORMER_SHARE_OF_BIN, ROFORMER_SHARE_OF_LIBEXEC, ".."}) {
-    const fs::path shipped = (folder / share).lexically_normal();
+    fs::path shipped = (folder / share).lexically_normal();
+    if (!shipped.has_filename()) shipped = shipped.parent_path();  // "/a/b/.." is normally "/a/"
     if (is_present(shipped / "configs" / "quickstart.yaml")) return shipped;
   }
   return {};

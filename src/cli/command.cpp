@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -167,6 +168,36 @@ int usage_error(const std::string& message, const std::string& hint, const CLI::
   return 2;
 }
 
+// A value that CLI11 refused: "--jobs: Value zero not in range 1 to 64" or "--format: htm not in
+// {text,json}".
+struct RefusedValue {
+  std::string flag;
+  std::string got;
+  std::string range;
+  std::vector<std::string> choices;
+};
+
+std::optional<RefusedValue> refused_value(const std::string& message) {
+  constexpr std::string_view kRange = " not in range ", kSet = " not in {", kValue = "Value ";
+  const std::size_t begin = message.find(": ");
+  if (!message.starts_with("--") || begin == std::string::npos) return std::nullopt;
+  RefusedValue value{.flag = message.substr(0, begin), .got = {}, .range = {}, .choices = {}};
+  const std::string rest = message.substr(begin + 2);
+  if (const std::size_t end = rest.rfind(kRange);
+      end != std::string::npos && rest.starts_with(kValue)) {
+    value.got = rest.substr(kValue.size(), end - kValue.size());
+    value.range = rest.substr(end + kRange.size());
+    return value;
+  }
+  const std::size_t end = rest.rfind(kSet);
+  if (end == std::string::npos || !rest.ends_with('}')) return std::nullopt;
+  value.got = rest.substr(0, end);
+  const std::size_t words = end + kSet.size();
+  std::istringstream list(rest.substr(words, rest.size() - words - 1));
+  for (std::string word; std::getline(list, word, ',');) value.choices.push_back(word);
+  return value;
+}
+
 // If there is an unknown flag or word, it probably also caused CLI11's other complaints.
 int explain(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& command = selected(program);
@@ -183,14 +214,22 @@ int explain(const CLI::App& program, const CLI::ParseError& error) {
   if (!rest.empty()) {
     const std::vector<std::string> known = command_names(command);
     if (known.empty()) {
-      return usage_error(
-          "\"" + rest.front() + "\": not expected",
-          "is the value of a flag before it missing? " + full_name(command) + " --help", command);
+      return usage_error("\"" + rest.front() + "\": not expected",
+                         "put texts with blanks in quotes, and give every flag its value; " +
+                             full_name(command) + " --help",
+                         command);
     }
     return usage_error("\"" + rest.front() + "\": unknown command", suggestion(rest.front(), known),
                        command);
   }
   const std::string message = error.what();
+  if (const std::optional<RefusedValue> value = refused_value(message)) {
+    return usage_error(fmt::format("{}: got \"{}\", wanted {}", value->flag, value->got,
+                                   value->choices.empty()
+                                       ? value->range
+                                       : fmt::format("one of {}", fmt::join(value->choices, ", "))),
+                       suggestion(value->got, value->choices), command);
+  }
   if (const std::size_t end = message.find(": 1 required "); end != std::string::npos) {
     return usage_error(message.substr(0, end) + ": needs a value", "", command);
   }

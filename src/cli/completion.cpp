@@ -17,7 +17,7 @@ namespace {
 
 using WordLines = std::vector<std::string>;
 
-// What the scripts do themselves, in place of words.
+// Words that the scripts complete by their own code.
 constexpr const char* kFile = "@file";     // files and folders
 constexpr const char* kRun = "@run";       // folders of runs, then files
 constexpr const char* kName = "@name";     // names of runs, below the folder runs/
@@ -81,7 +81,7 @@ WordLines values_of(const Key& key) {
   }
 }
 
-// What the scripts know about the program.
+// The facts about the program that are written into the scripts.
 struct CompletionTables {
   CaseTable commands;  // "PATH": its subcommands
   CaseTable flags;     // "PATH": its flags

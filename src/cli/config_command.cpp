@@ -148,7 +148,7 @@ void list_keys(const ConfigOptions& options) {
     for (const Key& key : schema()) names.push_back(key.name);
     const bool search = !options.word.empty();
     throw_usage(search ? options.word : options.prefix,
-                search ? "no key has this word in its name or help" : "no key begins so",
+                search ? "no key has this word in its name or help" : "no key begins with it",
                 suggestion(search ? options.word : options.prefix, names));
   }
   std::cout << (options.format == "markdown" ? markdown_of_keys(keys) : text_of_keys(keys));

@@ -195,12 +195,12 @@ void add_evaluate_command(CLI::App& program) {
                       "another run on the same targets: the difference of the losses, paired; of "
                       "classifiers, matchers and probes: McNemar's test on the same examples");
   command->add_option("--length", options->lengths,
-                      "tokens of a row, several with commas; default: as trained. Of a matcher: "
-                      "of two texts, one number. Of a probe: characters of a question, default: "
-                      "those of its validations");
+                      "tokens of a row, several with commas; default: as trained. For a matcher: "
+                      "tokens of two texts, one number. For a probe: characters of a question; "
+                      "default: those of its validations");
   command
       ->add_option("--questions", request.questions,
-                   "of a probe: at each length; default: as in its validations")
+                   "questions to a probe at each length; default: as many as in its validations")
       ->check(CLI::Range(1, 100'000'000));
   command
       ->add_option("--tokens", request.tokens,

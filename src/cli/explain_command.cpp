@@ -118,7 +118,7 @@ void add_explain_command(CLI::App& program) {
       "roformer explain runs/study/rope runs/study/t5 --output explained\n"
       "Writes report.html and CSV files: for each head what its scores depend on (contents, "
       "positions or both), where it looks, which rotary frequencies it uses, and the loss when its "
-      "positions are switched off. Of language models and of both stacks of translators.\n");
+      "positions are switched off. Explains language models and both stacks of translators.\n");
   command->add_option("runs", flags->runs, "folder of a run or of a checkpoint; two: side by side")
       ->required();
   command->add_option("--output", flags->output, "the folder that is written")

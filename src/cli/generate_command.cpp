@@ -254,17 +254,18 @@ void generate_command(const GenerateOptions& options) {
 void add_generate_command(CLI::App& program) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = add_listed_command(program, "generate",
-                                         "A text ends at the model's end of a document or after "
-                                         "--tokens. With the same seed the same text, but "
-                                         "for models\nthat draw their positions for all of it: "
-                                         "there --tokens decides, too.\n");
+                                         "A text ends where the model ends a document, or after "
+                                         "--tokens. The same seed gives the same text. If the "
+                                         "model draws positions for the whole text, --tokens "
+                                         "must be the same too.\n");
   GenerationOptions& generation = options->generation;
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
-  command->add_option("prompt", options->prompt,
-                      "the text to continue; -: of standard input; none: a new document");
+  command->add_option(
+      "prompt", options->prompt,
+      "the text to continue; -: read it from standard input; without: a new document");
   CLI::Option* const literal = command->add_flag(
       "--literal", options->literal,
-      "special tokens that the prompt names, as <|im_start|>, are letters; else tokens");
+      "read names of special tokens in the prompt, such as <|im_start|>, as plain letters");
   CLI::Option* const chat =
       command
           ->add_flag("--chat", options->chat,

@@ -67,11 +67,11 @@ void add_predict_command(CLI::App& program) {
       "\"sentence1\" and \"sentence2\". Without FILE, standard input; it may be\n"
       "compressed. A line in, a line out: a blank line is answered by an empty one,\n"
       "blank lines at the end are ignored.\n"
-      "Of a matcher: triplets (A, B, C) or pairs, JSON lines or TSV, by the file's\n"
-      "ending (.jsonl), its first line or --format.\n"
-      "Of a tagger: CoNLL columns or JSON lines with \"tokens\", which come back with tags\n"
-      "and probabilities added, or a sentence a line, whose words blanks separate.\n"
-      "Of an embedder: pairs with a tab between or JSON lines, answered by their cosine.\n"
+      "A matcher reads triplets (A, B, C) or pairs, as JSON lines or TSV: the file's\n"
+      "ending (.jsonl), its first line or --format tells which.\n"
+      "A tagger reads CoNLL columns, JSON lines with \"tokens\", or a sentence a line with\n"
+      "blanks between its words. It returns them with tags and probabilities added.\n"
+      "An embedder reads pairs with a tab between or JSON lines and answers with their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
@@ -85,7 +85,7 @@ void add_predict_command(CLI::App& program) {
           ->capture_default_str();
   CLI::Option* skip_broken =
       command->add_flag("--skip-broken", request.skip_broken,
-                        "answer a line of JSON lines that is no object by an empty line");
+                        "answer a JSON line that is no object by an empty line");
   CLI::Option* json = command->add_flag("--json", request.json, "one JSON object a line");
   CLI::Option* glue =
       command->add_option("--glue", request.glue, "predict the test set of this GLUE folder")

@@ -15,8 +15,8 @@ void add_opening_flags(CLI::App& command, TrainedModelOptions& opening) {
           [&weights = opening.weights](const std::string& word) {
             weights = word == "ema" ? WeightsKind::ema : WeightsKind::raw;
           },
-          "raw: as the last step left them; ema: their moving average (training.ema); without it "
-          "the run's training.weights, which is raw unless it was set")
+          "raw: those of the last step; ema: their moving average (training.ema); default: the "
+          "run's training.weights")
       ->check(CLI::IsMember({"raw", "ema"}));
 }
 

@@ -247,9 +247,10 @@ void add_translate_command(CLI::App& program) {
       "line is a source, a tab and a translation, and its probability is printed\n"
       "(--format json or marian).\n"
       "--sample draws translations in place of the search, --n-best N of each line.\n"
-      "--alignment puts \" ||| 0-0 1-2\" behind each: which token of the source a\n"
-      "token attended to; tokens are the vocabulary's pieces (--format json lists\n"
-      "them), counted from 0 without the ends.\n");
+      "--alignment writes \" ||| 0-0 1-2\" after each translation: pairs of a source token and\n"
+      "the target token that attended to it. Tokens are the vocabulary's pieces (--format json "
+      "lists\n"
+      "them), counted from 0, without the ends.\n");
   command->add_option("runs", options->runs, "folders of runs or checkpoints")->required();
   command->add_option("--input", options->input, "file of lines; -: standard input")
       ->capture_default_str();
@@ -282,7 +283,7 @@ void add_translate_command(CLI::App& program) {
           ->excludes(prefix);
   add_int8_flag(*command, options->int8);
   command->add_flag("--alignment", options->request.alignment,
-                    "print which source tokens the target's attended to");
+                    "print the source token that each target token attended to");
   CLI::Option* const sample =
       command->add_flag("--sample", options->sample, "draw translations at random")
           ->excludes(score);

@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "base/error.h"
@@ -65,6 +66,16 @@ void refuse_repeated_keys(const YAML::Node& node) {
   }
 }
 
+// Whether blanks with a tab begin the line with this number from 0. yaml-cpp's message then names
+// something else.
+bool is_indented_by_tab(const std::string& text, int number) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int i = 0; i <= number; ++i) std::getline(lines, line);
+  return number >= 0 &&
+         line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string::npos;
+}
+
 }  // namespace
 
 YAML::Node parse_document(const std::string& text) {
@@ -84,8 +95,11 @@ YAML::Node parse_document_of(const std::filesystem::path& file, const std::strin
   try {
     return parse_document(text);
   } catch (const YAML::Exception& problem) {
-    throw_usage(fmt::format("{}:{}", file.string(), problem.mark.line + 1),
-                "is not valid YAML: " + problem.msg, hint);
+    const std::string where = fmt::format("{}:{}", file.string(), problem.mark.line + 1);
+    if (is_indented_by_tab(text, problem.mark.line)) {
+      throw_usage(where, "is not valid YAML: a tab indents the line", "indent with spaces");
+    }
+    throw_usage(where, "is not valid YAML: " + problem.msg, hint);
   }
 }
 

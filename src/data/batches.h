@@ -1,6 +1,8 @@
-// Rows: a split cut into pieces of equal length. The documents form one stream, with a separator
-// after each, and row i is the i-th piece of that stream, so no position is padding. A row is made
-// from the memory map on request; nothing is stored.
+// Batches for masked and causal language models, from the shards of a prepared text. A batch is a
+// pure function of its number: training walks through shuffled epochs without end, validation
+// through the rows in order with the same masks in every run. From the bottom up: Rows cuts a split
+// into rows, Masker masks a row, SourceMixture and RowOrder choose the row of each number,
+// RowBatches makes a batch of them.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,9 @@
 
 namespace roformer {
 
+// Rows: a split cut into pieces of equal length. The documents form one stream, with a separator
+// after each, and row i is the i-th piece of that stream, so no position is padding. A row is made
+// from the memory map on request; nothing is stored.
 struct Row {
   std::vector<TokenId> ids;  // [length]
   std::vector<std::int32_t>
@@ -100,10 +105,6 @@ class SourceMixture {
   std::vector<std::int64_t> shares_;
   std::vector<Entry> pattern_;
 };
-
-// Batches of filled rows for masked and causal language models. A batch is a pure function of its
-// number: training walks through shuffled epochs without end, validation through the rows in order
-// with the same masks in every run.
 
 // B rows of L ids end to end, all of them real tokens.
 struct TokenBatch {

@@ -132,7 +132,8 @@ bool holds_description(const std::filesystem::path& folder) {
 
 nlohmann::json read_dataset_json(const std::filesystem::path& folder, const char* source) {
   std::error_code error;
-  if (holds_description(folder)) return read_checksummed_json(folder / kFile);
+  if (std::filesystem::exists(folder / kFile, error)) return read_checksummed_json(folder / kFile);
+  if (error) throw_failure(folder.string(), "cannot read: " + error.message());
   throw_failure(folder.string(),
                 std::filesystem::exists(folder, error)
                     ? "is not a prepared data set: it has no dataset.json"

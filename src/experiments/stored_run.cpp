@@ -207,6 +207,8 @@ std::vector<StoredRun> find_stored_runs(const fs::path& folder) {
                 "the folder in which runs are, by default runs");
   }
   if (is_stored_run(folder)) return {read_stored_run(folder, given_name(folder))};
+  const fs::directory_iterator readable(folder, error);
+  if (error) throw_failure(folder.string(), "cannot read: " + error.message());
   std::set<fs::path> found;
   collect_runs(folder, 1, found);
   std::vector<StoredRun> runs;

@@ -24,7 +24,7 @@ AppendFile::~AppendFile() {
   try {
     flush();
   } catch (const Error&) {
-    // Whoever must know calls flush(); a destructor can't say it.
+    // A destructor cannot report the failure. Callers that must know of it call flush() first.
   }
 }
 

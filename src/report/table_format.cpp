@@ -12,7 +12,7 @@
 namespace roformer {
 namespace {
 
-// What LaTeX reads as a command, and characters of our tables that pdfLaTeX's fonts lack.
+// Characters that LaTeX reads as commands, and those of our tables that pdfLaTeX's fonts lack.
 constexpr std::pair<std::string_view, std::string_view> kLatex[] = {
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},

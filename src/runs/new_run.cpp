@@ -30,7 +30,7 @@ std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
     throw_usage(options.run.string(), "is a checkpoint, and several of a run are averaged",
                 "name the run: " + above.parent_path().string());
   }
-  if (!is_run(options.run)) throw_usage(options.run.string(), "holds no run", "a folder of runs/");
+  if (!is_run(options.run)) throw_failure(options.run.string(), "there is no such run");
   std::vector<fs::path> all = list_checkpoints(options.run / "checkpoints");
   if (std::ssize(all) < options.count) {
     throw_usage(options.run.string(),
@@ -79,7 +79,7 @@ std::vector<NamedTensor> mean_of(const std::vector<fs::path>& checkpoints,
   return means;
 }
 
-// What run.json records: the data of the run and the averaged checkpoints.
+// The contents of run.json: the data of the run and the averaged checkpoints.
 nlohmann::json data_of_average(const fs::path& run, const std::vector<fs::path>& checkpoints) {
   nlohmann::json data = nlohmann::json::object();
   if (is_present(run / "run.json")) {

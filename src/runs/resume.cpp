@@ -25,9 +25,9 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// The code asks for may_change, until_checkpoint and unless_ranking by the rule of a subject. Three
-// others depend on values: require_reachable checks may_grow and before_decline, compare_precision
-// if_asked and micro_batches_of_step if_divisible.
+// may_change_when_resumed and compare_data decide by these rules. Rules that depend on values have
+// their own functions: require_reachable checks may_grow and before_decline, compare_precision
+// if_asked, and micro_batches_of_step if_divisible.
 enum class AtResume {
   may_change,
   must_stay,

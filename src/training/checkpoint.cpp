@@ -338,7 +338,7 @@ std::vector<fs::path> best_checkpoints(const fs::path& checkpoints, const std::s
   const std::vector<Ranked> ranked =
       rank_checkpoints(checkpoints, [&](const fs::path&, const Error& problem) {
         throw_failure(problem.parts().location, problem.parts().message,
-                      "so that the best cannot be told: " + otherwise);
+                      "without it the best checkpoint is unknown: " + otherwise);
       });
   for (const Ranked& each : ranked) best.push_back(each.folder);
   return best;

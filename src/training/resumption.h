@@ -1,4 +1,5 @@
-// Restores a training from its run's last whole checkpoint, in all of its processes.
+// Restores the state of a training from its run's last whole checkpoint, in all of its processes.
+// runs/resume.h has read the stored settings and compared the data before.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ BatchNumbers batch_numbers(const TrainerSetup& setup, const Processes& processes
   return share_of_step(of_step, processes.rank(), processes.count());
 }
 
-// If checkpoints are chosen by the average's figures, so is the best one.
+// The figure that ranks the checkpoints, of the averaged weights if training.weights is ema.
 Ranking ranking_of(const TrainerSetup& setup) {
   Ranking ranking = setup.ranking;
   if (setup.settings.ema > 0 && setup.settings.weights == WeightsKind::ema) {
@@ -97,6 +97,7 @@ class Trainer {
         done_at_start_(done()),
         divergence_(run_, settings_.max_bad_steps, [this] { clear_line(); }),
         account_(state_, divergence_, [this] { confirm(); }),
+        // Makes the batch of this process's i-th pass from now on, in the loader's threads.
         loader_(setup.prefetch, [this, first = state_.next_batch](std::int64_t i) {
           const auto [batch, part] = plan_.of_pass(first, i);
           return task_.make_part_of(batch.stage, batch.number, part);
@@ -137,7 +138,7 @@ class Trainer {
   Ranking ranking_;  // of the validations
   Optimizer optimizer_;
   std::unique_ptr<StepReduction> reduction_;
-  std::unique_ptr<PassGraphs> graphs_;      // where passes are replayed
+  std::unique_ptr<PassGraphs> graphs_;      // null where passes are not recorded and repeated
   std::unique_ptr<WeightAverage> average_;  // with training.ema
   TrainingState state_;
   // The consumption at the last check of the periods. All decisions use it instead of state_, since

@@ -32,7 +32,7 @@ struct Program {
     CLI::App* train = add_command(
         app, {.name = "train", .summary = "Train", .details = "", .group = "Train and evaluate"});
     train->add_option("config", config, "configuration file")->required();
-    train->add_flag("--overwrite", overwrite, "start anew");
+    train->add_flag("--overwrite", overwrite, "begin again");
     accept_settings(*train, overrides);
     train->callback([this] { action(); });
     add_config_command(app);
@@ -67,11 +67,15 @@ TEST_CASE("an unknown flag or command is refused with the nearest one") {
         "error: --overwrit: unknown flag (hint: did you mean --overwrite)\n");
   CHECK(Program().run({"trian", "a.yaml"}).errors ==
         "error: \"trian\": unknown command (hint: did you mean train)\n");
-  CHECK(Program().run({"train", "a.yaml", "b.yaml"}).errors ==
-        "error: \"b.yaml\": not expected (hint: is the value of a flag before it missing? "
-        "roformer train --help)\n");
+  CHECK(
+      Program().run({"train", "a.yaml", "b.yaml"}).errors ==
+      "error: \"b.yaml\": not expected (hint: put texts with blanks in quotes, and give every flag "
+      "its value; roformer train --help)\n");
   CHECK(Program().run({"train", "a.yaml", "--seed"}).errors ==
         "error: --seed: needs a value (hint: roformer train --help)\n");
+  CHECK(Program().run({"config", "keys", "--format", "markdwon"}).errors ==
+        "error: --format: got \"markdwon\", wanted one of text, markdown (hint: did you mean "
+        "markdown)\n");
   CHECK(Program().run({"train"}).errors ==
         "error: config is required (hint: roformer train --help)\n");
   CHECK(Program().run({"train"}).code == 2);

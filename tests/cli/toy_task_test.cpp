@@ -1,5 +1,5 @@
-// A task from its two parts, the facts for config/ and the definition for tasks/, registered here:
-// from then on every command knows it, as it would with its line in the list.
+// Makes a task of its two parts, the facts for config/ and the definition for tasks/, and registers
+// them. Every command then knows the task, as if it had a line in config/tasks/list.h.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

@@ -172,6 +172,13 @@ TEST_CASE(
         "--model.heads: got \"0\", wanted an integer from 1 to 1024");
 }
 
+TEST_CASE("a tab that indents a line is named") {
+  ConfigFolder folder;
+  const auto file = folder.write("tab.yaml", "training:\n  batch: 4\n\tsteps: 5\n");
+  CHECK(folder.local(refusal([&] { load_values(file); })) ==
+        "tab.yaml:3: is not valid YAML: a tab indents the line (hint: indent with spaces)");
+}
+
 TEST_CASE("a key that is written both nested and dotted is given twice") {
   ConfigFolder folder;
   const auto file = folder.write("a.yaml", "training: {steps: 5}\ntraining.steps: 6\n");

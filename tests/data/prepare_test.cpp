@@ -131,6 +131,14 @@ TEST_CASE("Threads, blocks and the size of shards do not change the tokens") {
   CHECK(same);
 }
 
+TEST_CASE("A folder that cannot be read is not said to lack a file") {
+  const TemporaryFolder folder;
+  fs::create_symlink("loop", folder.path / "loop");
+  CHECK_THROWS_WITH(Dataset(folder.path / "loop"), Catch::Contains("loop: cannot read: "));
+  fs::create_directory(folder.path / "empty");
+  CHECK_THROWS_WITH(Dataset(folder.path / "empty"), Catch::Contains("it has no dataset.json"));
+}
+
 TEST_CASE("A data set that is there is kept, and an interrupted one does not count") {
   const TemporaryFolder folder;
   write_text(folder.path / "text.txt", sample_text(40));
@@ -227,7 +235,8 @@ TEST_CASE("A folder whose parts do not belong together is refused") {
   const std::string begin = description.string() + ": ";
   CHECK(with("roformer dataset", "other dataset").starts_with(begin + "is not a data set"));
   CHECK(with("\"version\": 2", "\"version\": 9").starts_with(begin + "has version 9"));
-  CHECK(with("\"documents\": ", "\"documents\": -1").starts_with(begin + "\"test.documents\" is -1"));
+  CHECK(
+      with("\"documents\": ", "\"documents\": -1").starts_with(begin + "\"test.documents\" is -1"));
   CHECK(with("\"seed\": 1", "\"seed\": \"1\"")
             .starts_with(begin + "\"seed\" is \"1\", wanted a non-negative integer"));
   CHECK(with("\"fingerprint\": \"", "\"fingerprint\": \"x")

@@ -34,7 +34,7 @@ TEST_CASE("a checkpoint whose state is lost is not passed over in silence") {
   save(path, 20, 1.0);
   const fs::path lost = path / "checkpoints" / "step-00000020";
   fs::remove(lost / "state.json");
-  CHECK_THROWS_WITH(find_checkpoint(path), Catch::Contains("the best cannot be told"));
+  CHECK_THROWS_WITH(find_checkpoint(path), Catch::Contains("the best checkpoint is unknown"));
   CHECK_THROWS_WITH(find_checkpoint(lost), Catch::Contains("is missing"));
   CHECK_THROWS_WITH(find_checkpoint(lost / ""), Catch::Contains("is missing"));
   CHECK(find_checkpoint(path, "10").filename() == "step-00000010");
