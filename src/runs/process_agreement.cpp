@@ -50,15 +50,7 @@ std::vector<std::string> common_facts(const Settings& settings, const nlohmann::
 
 void check_processes(const Settings& settings, const ComputePlan& plan,
                      const Processes& processes) {
-  if (processes.alone()) {
-    if (!settings.training.shard_optimizer || plan.device.is_cpu()) return;
-    throw_usage("training.shard_optimizer", "is for several processes on CPUs");
-  }
-  if (plan.device.is_cpu()) return;
-  if (settings.training.shard_optimizer) {
-    throw_usage("training.shard_optimizer", "is for processes on CPUs",
-                "--training.shard_optimizer false, or --device cpu");
-  }
+  if (processes.alone() || plan.device.is_cpu()) return;
   if (settings.training.reduce == GradientReduction::deterministic) {
     throw_usage("training.reduce", "deterministic is for one process, or several on CPUs",
                 "--training.reduce fast, or --device cpu");

@@ -156,7 +156,6 @@ Optimizer::Optimizer(ParameterStore& parameters, const OptimizerOptions& options
       end_(parameters.flat_values().numel()),
       updates_(at::zeros({}, parameters.flat_values().options().dtype(at::kFloat))) {
   if (processes_ != nullptr) {
-    ROFORMER_ASSERT(parameters.flat_values().is_cpu());
     parts_.emplace(end_, processes_->count());
     begin_ = parts_->begin(processes_->rank());
     end_ = parts_->end(processes_->rank());
@@ -307,6 +306,13 @@ void Optimizer::restore_updates(std::int64_t updates) {
   updates_.fill_(static_cast<float>(updates));
 }
 
+// Where the optimiser is in parts, each process has updated its own.
+void Optimizer::take_other_parts() {
+  if (processes_ == nullptr) return;
+  parts_->gather(*processes_, parameters_.flat_values());
+  parameters_.zero_gradients();
+}
+
 OptimizerOutcome Optimizer::step_on_cpu(const OptimizerStep& step) {
   const double norm = gradient_norm_on_cpu() / step.targets;
   const bool skipped = !std::isfinite(norm) || !std::isfinite(step.loss.item<double>());
@@ -321,10 +327,7 @@ OptimizerOutcome Optimizer::step_on_cpu(const OptimizerStep& step) {
       update_on_cpu<float>(step, clip / step.targets);
     }
   }
-  if (processes_ != nullptr) {
-    if (!skipped) parts_->gather(*processes_, parameters_.flat_values());
-    parameters_.zero_gradients();
-  }
+  take_other_parts();
   return {.gradient_norm = at::scalar_tensor(norm, at::kDouble),
           .skipped = at::scalar_tensor(skipped, at::kBool)};
 }
@@ -394,7 +397,8 @@ OptimizerOutcome Optimizer::step_by_kernels(const OptimizerStep& step) {
   const at::Tensor& gradients = parameters_.flat_gradients();
   const at::Device device = gradients.device();
   const auto options = at::TensorOptions().device(device);
-  const at::Tensor squares = gpu::sums_of_squares(gradients);
+  const at::Tensor squares = gpu::sums_of_squares(gradients.narrow(0, begin_, end_ - begin_));
+  if (processes_ != nullptr) processes_->begin_sum(squares)->wait();
   const at::Tensor norm = at::empty({}, options.dtype(at::kDouble));
   const at::Tensor skipped = at::empty({}, options.dtype(at::kBool));
   const at::Tensor decided = at::empty({gpu::kDecidedNumbers}, options.dtype(at::kDouble));
@@ -412,11 +416,11 @@ OptimizerOutcome Optimizer::step_by_kernels(const OptimizerStep& step) {
     using T = kernels::Accumulate<decltype(tag)>;
     T* const values = parameters_.flat_values().mutable_data_ptr<T>();
     T* const gradient = gradients.mutable_data_ptr<T>();
-    T* const first = first_.mutable_data_ptr<T>();
+    T* const first = first_.mutable_data_ptr<T>();  // from begin_ on
     for (const Piece& piece : pieces_) {
       if (piece.is_matrices) {
         gpu::muon_momentum(gpu::MuonMomentum<T>{.gradient = gradient + piece.begin,
-                                                .momentum = first + piece.begin,
+                                                .momentum = first + (piece.begin - begin_),
                                                 .size = piece.end - piece.begin,
                                                 .decided = decided.const_data_ptr<double>(),
                                                 .decay = options_.muon->momentum,
@@ -426,7 +430,7 @@ OptimizerOutcome Optimizer::step_by_kernels(const OptimizerStep& step) {
       }
       gpu::adamw_update(gpu::AdamWUpdate<T>{.value = values + piece.begin,
                                             .gradient = gradient + piece.begin,
-                                            .first = first + piece.begin,
+                                            .first = first + (piece.begin - begin_),
                                             .second = second_.mutable_data_ptr<T>() + piece.second,
                                             .size = piece.end - piece.begin,
                                             .decided = decided.const_data_ptr<double>(),
@@ -438,6 +442,7 @@ OptimizerOutcome Optimizer::step_by_kernels(const OptimizerStep& step) {
                         device);
     }
     if (!options_.muon) return;
+    if (processes_ != nullptr) parts_->gather(*processes_, gradients);
     matrices_.make_orthogonal(gradients, *options_.muon, MuonProducts::batched, begin_, end_);
     for (const Piece& piece : pieces_) {
       if (!piece.is_matrices) continue;
@@ -450,13 +455,20 @@ OptimizerOutcome Optimizer::step_by_kernels(const OptimizerStep& step) {
                         device);
     }
   });
+  take_other_parts();
   return {.gradient_norm = norm, .skipped = skipped};
 }
 
 OptimizerOutcome Optimizer::step_composed(const OptimizerStep& step) {
   const at::Tensor& gradients = parameters_.flat_gradients();
-  const at::Tensor norm =
-      at::linalg_vector_norm(gradients, 2, {}, false, at::kDouble).div(step.targets);
+  at::Tensor length =
+      at::linalg_vector_norm(gradients.narrow(0, begin_, end_ - begin_), 2, {}, false, at::kDouble);
+  if (processes_ != nullptr) {
+    const at::Tensor square = length.square();
+    processes_->begin_sum(square)->wait();
+    length = square.sqrt();
+  }
+  const at::Tensor norm = length.div(step.targets);
   const at::Tensor skipped = at::isfinite(norm).logical_and(at::isfinite(step.loss)).logical_not();
   // The fused operator divides the gradient by this.
   at::Tensor divisor = at::full({}, step.targets, norm.options());
@@ -467,7 +479,7 @@ OptimizerOutcome Optimizer::step_composed(const OptimizerStep& step) {
   for (const Piece& piece : pieces_) {
     const std::int64_t size = piece.end - piece.begin;
     const at::Tensor gradient = gradients.narrow(0, piece.begin, size);
-    const at::Tensor first = first_.narrow(0, piece.begin, size);
+    const at::Tensor first = first_.narrow(0, piece.begin - begin_, size);
     if (piece.is_matrices) {
       const at::Tensor g = gradient / divisor;
       const double kept = options_.muon->momentum;
@@ -484,6 +496,7 @@ OptimizerOutcome Optimizer::step_composed(const OptimizerStep& step) {
                       /*maximize=*/false, divisor, found_bad);
   }
   if (options_.muon) {
+    if (processes_ != nullptr) parts_->gather(*processes_, gradients);
     matrices_.make_orthogonal(gradients, *options_.muon, MuonProducts::batched, begin_, end_);
     for (const Piece& piece : pieces_) {
       if (!piece.is_matrices) continue;
@@ -494,6 +507,7 @@ OptimizerOutcome Optimizer::step_composed(const OptimizerStep& step) {
           at::where(skipped, value, value * decay_of(piece, step) - update * rate_of(piece, step)));
     }
   }
+  take_other_parts();
   parameters_.zero_gradients();
   return {.gradient_norm = norm, .skipped = skipped};
 }

@@ -58,7 +58,7 @@ class Optimizer {
  public:
   // The parameters must be flat and must outlive the optimiser. With `in_parts`, which must also
   // outlive it, each process keeps and updates one part and gets the other parts after each step.
-  // All processes then make the same calls, only on CPUs.
+  // All processes then make the same calls.
   // To make a matrix orthogonal, Muon needs the whole of it: then the processes also send each
   // other the updates of their parts, and a matrix on the border of two parts is computed by both.
   Optimizer(ParameterStore& parameters, const OptimizerOptions& options,
@@ -109,6 +109,7 @@ class Optimizer {
   std::vector<Piece> make_pieces() const;
   Moments named(at::Tensor first, at::Tensor second) const;
   double gradient_norm_on_cpu() const;
+  void take_other_parts();
   OptimizerOutcome step_on_cpu(const OptimizerStep& step);
   OptimizerOutcome step_by_kernels(const OptimizerStep& step);
   OptimizerOutcome step_composed(const OptimizerStep& step);

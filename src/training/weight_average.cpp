@@ -18,10 +18,7 @@ WeightAverage::WeightAverage(ParameterStore& parameters, double decay, Processes
     : parameters_(parameters), decay_(decay), processes_(in_parts) {
   const at::Tensor flat = parameters.flat_values();
   ROFORMER_ASSERT(decay > 0 && decay < 1 && flat.defined());
-  if (processes_ != nullptr) {
-    ROFORMER_ASSERT(flat.is_cpu());
-    parts_.emplace(flat.numel(), processes_->count());
-  }
+  if (processes_ != nullptr) parts_.emplace(flat.numel(), processes_->count());
   values_ = own(flat).detach().clone();
 }
 

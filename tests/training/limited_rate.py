@@ -26,7 +26,7 @@ def measured(options, flags, rate):
     done = subprocess.run(inside + [options.program, "bench", "scaling", "--config", options.config, "--ranks", "2",
                                     "--steps", str(options.steps), "--json", *flags],
                           check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[0])
 
 
 def predicted(compute, gradient, last, bandwidth):

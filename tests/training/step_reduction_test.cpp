@@ -1,6 +1,10 @@
 #include "training/step_reduction.h"
 
+#include <mutex>
+
 #include "catch.h"
+#include "tensor/dispatch.h"
+#include "tensor/gpu/emulation.h"
 #include "training/on_ranks.h"
 #include "training/toy_task.h"
 #include "training/training_step.h"
@@ -23,11 +27,15 @@ struct TrainedSettings {
   bool in_parts = false;
   std::int64_t bucket = 50'000;  // several
   bool muon = false;
+  bool composed = false;  // the form of the optimiser
+  std::int64_t width = kWide.width;
 };
 
 // Three steps of the toy task; what the first process has at the end.
 Trained train_steps(Processes& processes, const TrainedSettings& settings) {
-  ToyOptions toy = kWide;
+  std::optional<ComposedForms> composed;
+  if (settings.composed) composed.emplace();
+  ToyOptions toy{.width = settings.width};
   OptimizerOptions options;
   if (settings.muon) {
     toy.hidden = 24;  // two matrices, each in several parts
@@ -108,6 +116,31 @@ TEST_CASE("two processes take the steps of one") {
       CHECK(two.losses[i] == Approx(one.losses[i]).epsilon(1e-5));
     }
   }
+}
+
+TEST_CASE("an optimiser in parts takes the steps of a whole one in the forms of GPUs") {
+  // Kernels that run at the same time would share the emulation's fibers.
+  std::mutex one_at_a_time;
+  const auto emulate = [&](const gpu::Launch& what) {
+    const std::lock_guard lock(one_at_a_time);
+    emulate_kernel(what);
+  };
+  const bool composed = GENERATE(false, true);
+  const bool muon = GENERATE(false, true);
+  CAPTURE(composed, muon);
+  std::optional<gpu::KernelEmulation> emulation;
+  if (!composed) emulation.emplace(emulate);
+  const TrainedSettings whole{.muon = muon, .composed = composed, .width = 4096};
+  TrainedSettings parts = whole;
+  parts.in_parts = true;
+  // Muon would enlarge the differences between one process's sums and those of two.
+  const Trained one = by_ranks(2, whole), two = by_ranks(2, parts);
+  const auto close = [](const at::Tensor& a, const at::Tensor& b) {
+    return at::allclose(a, b, 1e-4, 1e-6);
+  };
+  CHECK(close(one.values, two.values));
+  CHECK(close(one.first_moments, two.first_moments));
+  CHECK(close(one.second_moments, two.second_moments));
 }
 
 TEST_CASE("in the deterministic order any number of processes gives the same bits") {

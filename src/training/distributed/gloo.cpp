@@ -199,12 +199,14 @@ class GlooProcesses : public Processes {
   }
   std::unique_ptr<PendingExchange> begin_exchange(at::Tensor received, at::Tensor sent) override {
     std::vector<std::int64_t> evenly;
-    return begun([&] { return group_->alltoall_base(received, sent, evenly, evenly); });
+    c10d::Backend& group = group_of(sent);
+    return begun([&] { return group.alltoall_base(received, sent, evenly, evenly); });
   }
   std::unique_ptr<PendingExchange> begin_gather(at::Tensor all, at::Tensor own) override {
     // Flat, because c10d compares the shapes of what is sent and received.
     at::Tensor flat = all.view({-1}), sent = own.view({-1});
-    return begun([&] { return group_->_allgather_base(flat, sent); });
+    c10d::Backend& group = group_of(own);
+    return begun([&] { return group._allgather_base(flat, sent); });
   }
   void take_from_first(at::Tensor values) override {
     c10d::Backend& group = group_of(values);
@@ -359,7 +361,7 @@ class GlooProcesses : public Processes {
 }  // namespace
 
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options) {
-  if (launch.alone()) return make_single_process();
+  if (launch.alone() && !options.alone) return make_single_process();
   // Our own line replaces its warnings. Set once, since tests have a thread for each process.
   [[maybe_unused]] static const int level = FLAGS_caffe2_log_level = c10::GLOG_ERROR;
   const WithoutPipeSignal quiet;

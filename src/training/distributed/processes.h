@@ -23,9 +23,9 @@ class PendingExchange {
   virtual void wait() = 0;
 };
 
-// All tensors are contiguous and on the CPU; after use_gpu(), begin_sum() and take_from_first()
-// also take tensors on the process's GPU. n: number of processes. Each call throws Error (failure)
-// naming process and host when another process is gone or silent.
+// All tensors are contiguous, and on the CPU or, after use_gpu(), on the process's GPU; those of
+// one call are on the same device. n: number of processes. Each call throws Error (failure) naming
+// process and host when another process is gone or silent.
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -74,13 +74,15 @@ struct ConnectOptions {
   // A folder where process 0 may leave a secret for the others (job_secret.h), unless
   // ROFORMER_JOB_SECRET gives them one; empty: nowhere.
   std::filesystem::path folder = {};
+  // Connects a single process as one of several, for instance to try NCCL on one GPU.
+  bool alone = false;
 };
 
 // Connects the processes that a launcher has started (gloo.cpp). They meet at a TCP store, the
 // launcher's or process 0's, and communicate through c10d's Gloo backend. A thread of each process
 // writes a heartbeat to the store, so that the others find and name a process that was killed, was
 // stopped or hangs. Throws as rendezvous() does (rendezvous.h). A launch of one process needs no
-// connection.
+// connection and gets none, unless options.alone asks for it.
 std::unique_ptr<Processes> connect(const Launch& launch, const ConnectOptions& options = {});
 
 // One row for each process: its numbers.
