@@ -34,6 +34,7 @@ struct GenerateOptions {
   std::optional<WeightsKind> weights;
   GenerationOptions generation;
   bool ignore_end = false;
+  bool int8 = false;
   bool json = false;
   std::vector<Override> overrides;
 };
@@ -189,10 +190,11 @@ constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained =
-      open_run_of<LanguageModel>(options.model, {.checkpoint = options.checkpoint,
-                                                 .weights = options.weights,
-                                                 .overrides = options.overrides});
+  std::vector<Override> overrides = options.overrides;
+  if (options.int8) assume_int8(overrides);
+  const TrainedModel trained = open_run_of<LanguageModel>(
+      options.model,
+      {.checkpoint = options.checkpoint, .weights = options.weights, .overrides = overrides});
   if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
@@ -224,7 +226,7 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   InferenceWeights weights;
-  trained.model->add_to(weights);
+  trained.model->add_to(weights, weight_form(trained.model->plan(), options.int8));
   const InferenceWeights::Use use(&weights);
   const auto begin = std::chrono::steady_clock::now();
   std::size_t tokens = 0;
@@ -291,6 +293,7 @@ void add_generate_command(CLI::App& program) {
   add_weights_option(*command, options->weights);
   command->add_flag("--ignore-end", options->ignore_end,
                     "go on with the next document where the model ends one");
+  add_int8_flag(*command, options->int8);
   command->add_flag("--json", options->json, "one object a sample");
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });
