@@ -35,25 +35,24 @@ DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
   return result;
 }
 
-GenerationBenchmark benchmark_generation(const LanguageModel& model,
-                                         const std::vector<std::vector<std::int64_t>>& prompts,
-                                         std::int64_t tokens, std::int64_t repeats,
+GenerationBenchmark benchmark_generation(const LanguageModel& model, const GenerationWork& work,
+                                         std::int64_t repeats,
                                          std::vector<std::vector<std::int64_t>>* continuations) {
   std::vector<SampledBeginning> beginnings;
-  for (const std::vector<std::int64_t>& prompt : prompts) {
-    beginnings.push_back({.text = {.begin = prompt, .longest = tokens}, .keys = {1}});
+  for (const std::vector<std::int64_t>& prompt : work.prompts) {
+    beginnings.push_back({.text = {.begin = prompt, .longest = work.tokens}, .keys = {1}});
   }
-  const std::int64_t length = std::ssize(prompts.front());
+  const std::int64_t length = std::ssize(work.prompts.front());
   std::vector<double> first_seconds, rest_seconds;
   std::vector<std::vector<Hypothesis>> found;
   for (std::int64_t round = 0; round <= repeats; ++round) {
     NextToken next({.stack = model.encoder(),
                     .head = model.head(),
                     .precision = model.plan().precision,
-                    .expected_length = length + tokens});
+                    .expected_length = length + work.tokens});
     const auto start = BenchmarkClock::now();
     double first = 0;
-    found = sample_texts(next, beginnings, {},
+    found = sample_texts(next, beginnings, {.size = work.vocabulary},
                          {.choice = {.temperature = 0},
                           .always_ends = false,
                           .on_token = [&](std::int64_t, std::int64_t, std::int64_t) {
@@ -68,10 +67,10 @@ GenerationBenchmark benchmark_generation(const LanguageModel& model,
   }
   GenerationBenchmark result{.prompt_seconds = median(first_seconds),
                              .continuation_seconds = median(rest_seconds)};
-  const auto texts = static_cast<double>(prompts.size());
+  const auto texts = static_cast<double>(work.prompts.size());
   result.prompt_tokens_per_second = texts * static_cast<double>(length) / result.prompt_seconds;
   result.continuation_tokens_per_second =
-      texts * static_cast<double>(tokens - 1) / result.continuation_seconds;
+      texts * static_cast<double>(work.tokens - 1) / result.continuation_seconds;
   result.peak_memory_mib = peak_memory_mib();
   return result;
 }

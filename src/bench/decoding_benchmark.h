@@ -34,12 +34,16 @@ struct GenerationBenchmark {
   std::int64_t peak_memory_mib = 0;           // of the process
 };
 
-// Times greedy continuations of the prompts, all in one batch, by `tokens` ids, `repeats` times
-// after one run that does not count. The prompts have one length. `continuations` receives the ids
-// unless it is null.
+struct GenerationWork {
+  std::vector<std::vector<std::int64_t>> prompts;  // ids, of one length
+  std::int64_t tokens = 128;                       // after each prompt
+  std::int64_t vocabulary = 0;                     // ids from here on are unused; 0: all are used
+};
+
+// Times greedy continuations of the prompts, all in one batch, `repeats` times after one run that
+// does not count. `continuations` receives the ids unless it is null.
 GenerationBenchmark benchmark_generation(
-    const LanguageModel& model, const std::vector<std::vector<std::int64_t>>& prompts,
-    std::int64_t tokens, std::int64_t repeats,
+    const LanguageModel& model, const GenerationWork& work, std::int64_t repeats,
     std::vector<std::vector<std::int64_t>>* continuations = nullptr);
 
 }  // namespace roformer

@@ -81,8 +81,10 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
   const TrainedModel run = open_run_of<LanguageModel>(
       options.run, {.checkpoint = options.checkpoint, .overrides = overrides});
   const ComputePlan& plan = run.model->plan();
-  const auto prompts = prompts_of(lines, options.input, *run.tokenizer);
-  const std::int64_t length = std::ssize(prompts.front());
+  const GenerationWork work{.prompts = prompts_of(lines, options.input, *run.tokenizer),
+                            .tokens = options.tokens,
+                            .vocabulary = run.tokenizer->vocabulary_size()};
+  const std::int64_t length = std::ssize(work.prompts.front());
   require_positions(run.settings, "--tokens", length + options.tokens);
   InferenceWeights weights;
   run.model->add_to(weights, weight_form(plan, options.int8));
@@ -90,8 +92,7 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
   std::vector<std::vector<std::int64_t>> continuations;
   const GenerationBenchmark result = [&] {
     const ElapsedLine elapsed("measuring");
-    return benchmark_generation(*run.model, prompts, options.tokens, options.repeats,
-                                &continuations);
+    return benchmark_generation(*run.model, work, options.repeats, &continuations);
   }();
   if (!options.output.empty()) {
     std::vector<std::string> texts;
@@ -106,7 +107,7 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
         {"position", run.settings.position.scheme},
         {"precision", precision},
         {"threads", at::get_num_threads()},
-        {"prompts", prompts.size()},
+        {"prompts", work.prompts.size()},
         {"prompt_tokens", length},
         {"tokens", options.tokens},
         {"prompt_seconds", result.prompt_seconds},
@@ -118,7 +119,7 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
     return;
   }
   fmt::print("{} prompts of {} tokens, continued by {}, position {}, {}, {} threads\n",
-             prompts.size(), length, options.tokens, run.settings.position.scheme, precision,
+             work.prompts.size(), length, options.tokens, run.settings.position.scheme, precision,
              at::get_num_threads());
   fmt::print("prompt        {:.3f} s, {:.1f} tokens/s\n", result.prompt_seconds,
              result.prompt_tokens_per_second);
