@@ -1,10 +1,11 @@
-// Speed of translating lines of text with a trained run.
+// Speed of translating lines of text with a trained run, and of continuing prompts with one.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tasks/language/language_model.h"
 #include "tasks/translation/text_translator.h"
 
 namespace roformer {
@@ -24,5 +25,25 @@ struct DecodingBenchmark {
 DecodingBenchmark benchmark_decoding(const TextTranslator& translator,
                                      const std::vector<std::string>& lines, std::int64_t repeats,
                                      std::vector<std::string>* translations = nullptr);
+
+struct GenerationBenchmark {
+  double prompt_seconds = 0;        // median time until the first token
+  double continuation_seconds = 0;  // median time from there to the last
+  double prompt_tokens_per_second = 0;
+  double continuation_tokens_per_second = 0;  // without the first
+  std::int64_t peak_memory_mib = 0;           // of the process
+};
+
+struct GenerationWork {
+  std::vector<std::vector<std::int64_t>> prompts;  // ids, of one length
+  std::int64_t tokens = 128;                       // after each prompt
+  std::int64_t vocabulary = 0;                     // ids from here on are unused; 0: all are used
+};
+
+// Times greedy continuations of the prompts, all in one batch, `repeats` times after one run that
+// does not count. `continuations` receives the ids unless it is null.
+GenerationBenchmark benchmark_generation(
+    const LanguageModel& model, const GenerationWork& work, std::int64_t repeats,
+    std::vector<std::vector<std::int64_t>>* continuations = nullptr);
 
 }  // namespace roformer

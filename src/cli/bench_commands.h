@@ -15,7 +15,7 @@ namespace roformer {
 void add_bench_attention(CLI::App& bench);  // attention kernels by the length of the text
 void add_bench_checks(CLI::App& bench);     // the cost of comparing checksums
 void add_bench_compare(CLI::App& bench);    // other programs at the same work
-void add_bench_decoding(CLI::App& bench);   // translation of a file
+void add_bench_decoding(CLI::App& bench);   // translation of a file, continuation of its prompts
 void add_bench_devices(CLI::App& bench);    // whether a device trains as the CPU does
 void add_bench_positions(CLI::App& bench);  // the cost of the positional schemes
 void add_bench_scaling(CLI::App& bench);    // steps of several processes on this machine

@@ -33,7 +33,7 @@ void add_opening_flags(CLI::App& command, TrainedModelOptions& opening);
 inline void add_int8_flag(CLI::App& command, bool& int8) {
   command.add_flag("--int8", int8,
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
-                   "same translations");
+                   "same texts");
 }
 // Inserts the settings that --int8 needs at the front, so that a contrary setting of the user wins
 // and is refused.

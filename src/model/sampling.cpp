@@ -19,21 +19,29 @@ void normalize(std::vector<Candidate>& found) {
 
 std::vector<Candidate> candidates(std::span<const float> logits, const SamplingSettings& settings) {
   ROFORMER_ASSERT(settings.temperature >= 0 && settings.top_k >= 0 && settings.top_p > 0);
+  const auto likelier = [](const Candidate& a, const Candidate& b) {
+    return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
+  };
+  const bool greedy = settings.temperature == 0;
   std::vector<Candidate> found;  // first with logits in the place of probabilities
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (std::isnan(logits[i]) || logits[i] == -std::numeric_limits<float>::infinity()) continue;
-    found.push_back({.id = static_cast<std::int64_t>(i), .probability = logits[i]});
+    const Candidate candidate{.id = static_cast<std::int64_t>(i), .probability = logits[i]};
+    if (!greedy || found.empty()) {
+      found.push_back(candidate);
+    } else if (likelier(candidate, found.front())) {
+      found.front() = candidate;
+    }
   }
   if (found.empty()) {
     throw_failure("", "the model has no number for any next token: its scores are not finite",
                   "a scheme or formula may leave the range of numbers beyond the trained length");
   }
-  const auto likelier = [](const Candidate& a, const Candidate& b) {
-    return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
-  };
-  const std::size_t wanted =
-      settings.temperature == 0 ? 1
-                                : static_cast<std::size_t>(settings.top_k > 0 ? settings.top_k : 0);
+  if (greedy) {
+    found.front().probability = 1;
+    return found;
+  }
+  const auto wanted = static_cast<std::size_t>(settings.top_k);
   if (wanted > 0 && wanted < found.size()) {
     std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(wanted),
                       found.end(), likelier);
@@ -41,10 +49,9 @@ std::vector<Candidate> candidates(std::span<const float> logits, const SamplingS
   } else {
     std::sort(found.begin(), found.end(), likelier);
   }
-  const double temperature = settings.temperature == 0 ? 1 : settings.temperature;
   const double largest = found.front().probability;
   for (Candidate& candidate : found) {
-    candidate.probability = std::exp((candidate.probability - largest) / temperature);
+    candidate.probability = std::exp((candidate.probability - largest) / settings.temperature);
   }
   normalize(found);
   if (settings.top_p < 1) {

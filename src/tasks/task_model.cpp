@@ -37,6 +37,14 @@ void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters) {
   });
 }
 
+WeightForm weight_form(const ComputePlan& plan, bool int8) {
+  if (!int8) return weight_form(plan.precision);
+  if (!plan.device.is_cpu() || plan.precision != Precision::fp32) {
+    throw_usage("--int8", "goes with --device cpu and --training.precision fp32 only");
+  }
+  return WeightForm::int8;
+}
+
 void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights) {
   for (const Parameter& parameter : parameters.all()) {
     if (parameter.spec.projects) weights.add(parameter.value, form);

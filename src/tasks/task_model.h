@@ -70,6 +70,10 @@ StackSettings stack_settings(const Settings& settings, std::int64_t vocabulary);
 // flatten().
 void freeze_as_asked(const ModelSettings& model, ParameterStore& parameters);
 
+// The form of the weights for decoding: eight bits, or that of the plan's precision. Throws Error
+// (usage) where --int8 does not go with the plan.
+WeightForm weight_form(const ComputePlan& plan, bool int8);
+
 // Adds the matrices that project() multiplies by. They must not change from then on.
 void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights);
 

@@ -6,12 +6,14 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "tensor/aten.h"
 #include "tensor/eight_bit_kernels.h"
+#include "tensor/few_row_kernels.h"
 #include "tensor/parallel.h"
 #include "tensor/products.h"
 
@@ -83,6 +85,27 @@ Product bf16_product(const at::Tensor& weight) {
   };
 }
 
+// Beyond these, MKL computes faster than the weight can be read.
+constexpr std::int64_t kFewRows = 24;
+// Outputs of a thread at least: less work than this takes no longer in one thread.
+std::int64_t outputs_of_thread(std::int64_t rows, std::int64_t row_bytes) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 17;
+  return std::max<std::int64_t>(1, kBytes / (row_bytes * std::max<std::int64_t>(1, rows / 8)));
+}
+
+Product in_place_product(const at::Tensor& weight) {
+  return [weight, multiply = kernels::few_row_kernel()](const at::Tensor& x) {
+    kernels::FewRowProduct work{.rows = x.size(0), .in = weight.size(1), .out = weight.size(0)};
+    const at::Tensor result = at::empty({work.rows, work.out}, x.options());
+    work.x = x.const_data_ptr<float>();
+    work.weight = weight.const_data_ptr<float>();
+    work.product = result.mutable_data_ptr<float>();
+    at::parallel_for(0, work.out, outputs_of_thread(work.rows, work.in * 4),
+                     [&](std::int64_t begin, std::int64_t end) { multiply(work, begin, end); });
+    return result;
+  };
+}
+
 Product int8_product(const at::Tensor& weight) {
   const kernels::EightBitKernels& loops = kernels::eight_bit_kernels();
   kernels::EightBitProduct work{.in = weight.size(1), .out = weight.size(0)};
@@ -104,10 +127,16 @@ Product int8_product(const at::Tensor& weight) {
                  .sums = sums(rows)};
     const at::Tensor result = at::empty({rows, product.out}, x.options());
     product.product = result.mutable_data_ptr<float>();
-    loops.quantize(x.const_data_ptr<float>(), product);
-    constexpr std::int64_t kProductsOfThread = std::int64_t{1} << 20;
+    for_rows(rows, product.in, [&](std::int64_t begin, std::int64_t end) {
+      kernels::EightBitProduct part = product;
+      part.rows = end - begin;
+      part.x.numbers += begin * product.quads() * 4;
+      part.x.scales += begin;
+      part.x.sums += begin;
+      loops.quantize(x.const_data_ptr<float>() + begin * product.in, part);
+    });
     const std::int64_t grain =
-        std::max<std::int64_t>(1, kProductsOfThread / (rows * product.in * loops.panel));
+        std::max<std::int64_t>(1, outputs_of_thread(rows, product.in) / loops.panel);
     at::parallel_for(0, count, grain, [&](std::int64_t begin, std::int64_t end) {
       loops.multiply(product, begin, end);
     });
@@ -119,6 +148,8 @@ Product product_of(const at::Tensor& weight, WeightForm form) {
   switch (form) {
     case WeightForm::fp32:
       return fp32_product(weight);
+    case WeightForm::fp32_in_place:
+      return in_place_product(weight);
     case WeightForm::bf16:
       return bf16_product(weight);
     case WeightForm::int8:
@@ -142,6 +173,7 @@ bool InferenceWeights::available(WeightForm form) {
       return at::globalContext().hasMKL() && has_operation("mkl::_mkl_linear");
     case WeightForm::bf16:
       return has_bf16_layout();
+    case WeightForm::fp32_in_place:
     case WeightForm::int8:
       return true;
   }
@@ -156,6 +188,8 @@ void InferenceWeights::add(const at::Tensor& weight, WeightForm form) {
       .out = weight.size(0),
       .in = weight.size(1),
       .input = form == WeightForm::bf16 ? at::kBFloat16 : at::kFloat,
+      .most_rows =
+          form == WeightForm::fp32_in_place ? kFewRows : std::numeric_limits<std::int64_t>::max(),
       .project = product_of(weight.detach(), form)};
 }
 
@@ -166,6 +200,7 @@ at::Tensor InferenceWeights::project(const at::Tensor& x, const at::Tensor& weig
   }
   // A part or another view of a matrix may begin at the same address.
   const Prepared& prepared = found->second;
+  if (x.size(0) > prepared.most_rows) return {};
   if (weight.sizes() != at::IntArrayRef({prepared.out, prepared.in}) || !weight.is_contiguous()) {
     return {};
   }

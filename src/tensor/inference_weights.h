@@ -16,6 +16,8 @@ namespace roformer {
 
 enum class WeightForm {
   fp32,  // laid out by MKL, in about twice the weight's memory
+  // Left as it is, for products of few rows by our loops (few_row_kernels.h).
+  fp32_in_place,
   bf16,  // cast, and laid out by oneDNN
   // By our loops (eight_bit_kernels.h), with one scale for each row of the matrix and of the input
   // (dynamic quantisation).
@@ -32,7 +34,7 @@ class InferenceWeights {
   InferenceWeights(const InferenceWeights&) = delete;
   InferenceWeights& operator=(const InferenceWeights&) = delete;
 
-  // False if this machine's LibTorch has no products for the form. int8 needs none.
+  // False if this machine's LibTorch has no products for the form. Our loops need none.
   static bool available(WeightForm form);
 
   // weight [out, in] float on the CPU, which must outlive this and not change. If the form is not
@@ -41,7 +43,8 @@ class InferenceWeights {
   std::size_t size() const { return prepared_.size(); }
 
   // x [T, in] (bfloat16 for a weight in that form, else float) -> [T, out] in x's type. Undefined
-  // for another type and for a weight that was not added. x must not need a gradient.
+  // for another type, for more rows than the form is for, and for a weight that was not added. x
+  // must not need a gradient.
   at::Tensor project(const at::Tensor& x, const at::Tensor& weight) const;
 
   // The weights in use by this thread, or null.
@@ -58,6 +61,7 @@ class InferenceWeights {
   struct Prepared {
     std::int64_t out = 0, in = 0;
     at::ScalarType input = at::kFloat;
+    std::int64_t most_rows = 0;
     std::function<at::Tensor(const at::Tensor& x)> project;
   };
   std::unordered_map<const void*, Prepared> prepared_;  // by the weight's memory

@@ -97,6 +97,37 @@ TEST_CASE("an imported causal model generates what transformers decodes greedily
   CHECK(has(run({"generate", run_folder, "1 x"}).errors, "is no id from 0 to 47"));
 }
 
+TEST_CASE("bench decoding continues an imported causal model's prompts as transformers does") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.path.string(), run_folder = (folder.path / "llama").string();
+  REQUIRE(run({"import", model_folder("llama").string(), "--run", "llama", "--runs", runs}).code ==
+          0);
+  const Safetensors expected(model_folder("llama") / "expected.safetensors");
+  const std::string prompt = words_of(expected.tensor("ids").select(0, 0).narrow(0, 0, 5));
+  const std::string prompts = (folder.path / "prompts").string();
+  const std::string output = (folder.path / "output").string();
+  write_file_atomically(prompts, prompt + "\n" + prompt + "\n");
+  const std::vector<std::string> command = {"bench", "decoding", run_folder, "--input",
+                                            prompts, "--tokens", "16",       "--repeats",
+                                            "1",     "--json",   "--output", output};
+  const Outcome outcome = run(command);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.code == 0);
+  const std::string greedy = words_of(expected.tensor("greedy"));
+  CHECK(read_file(output) == greedy + "\n" + greedy + "\n");
+  const auto figures = nlohmann::json::parse(outcome.output);
+  CHECK(figures["prompts"] == 2);
+  CHECK(figures["prompt_tokens"] == 5);
+  CHECK(figures["prompt_tokens_per_s"] > 0);
+  CHECK(figures["continuation_tokens_per_s"] > 0);
+  std::vector<std::string> rounded = command;
+  rounded.emplace_back("--int8");
+  CHECK(nlohmann::json::parse(run(rounded).output)["precision"] == "int8");
+  CHECK(run({"generate", run_folder, prompt, "--tokens", "4", "--int8"}).code == 0);
+  write_file_atomically(prompts, prompt + "\n1 2\n");
+  CHECK(has(run(command).errors, "is a prompt of 2 tokens, that of line 1 has 5"));
+}
+
 TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
   const std::string name = GENERATE("llama", "qwen2", "gpt_neox");
   CAPTURE(name);

@@ -28,7 +28,7 @@ TEST_CASE("a generator multiplies by its prepared weights and by no others") {
   const c10::AutoGradMode no_gradient(false);
   const at::Tensor plain = logits();
   InferenceWeights weights;
-  model.add_to(weights);
+  model.add_to(weights, weight_form(model.plan().precision));
   const InferenceWeights::Use use(&weights);
   const at::Tensor prepared = logits();
   CHECK(at::allclose(prepared, plain, 0.02, 0.02));
@@ -41,10 +41,26 @@ TEST_CASE("a generator multiplies by its prepared weights and by no others") {
   CHECK_FALSE(at::equal(logits(), prepared));
 }
 
-TEST_CASE("a generator in fp32 prepares nothing") {
-  const Settings settings = default_settings({{"task", "causal_lm"}, {"model.layers", "1"}});
+TEST_CASE("a generator in fp32 reads its weights where they are, by other sums") {
+  const Settings settings = default_settings({{"task", "causal_lm"},
+                                              {"data.length", "32"},
+                                              {"model.layers", "2"},
+                                              {"model.width", "36"},
+                                              {"model.heads", "2"},
+                                              {"model.feed_forward", "50"}});
   const LanguageModel model(settings, 20, {});
+  const c10::AutoGradMode no_gradient(false);
+  const auto logits = [&](std::int64_t texts) {
+    NextToken next({.stack = model.encoder(), .head = model.head()});
+    const at::Tensor ids = at::arange(18, at::kLong).view({6, 3}).narrow(0, 0, texts);
+    return at::cat({next.append(ids), next.append(ids.narrow(1, 0, 1))}, 1);
+  };
+  const at::Tensor plain = logits(6);
   InferenceWeights weights;
-  model.add_to(weights);
-  CHECK(weights.size() == 0);
+  model.add_to(weights, WeightForm::fp32);
+  CHECK(weights.size() > 8);
+  const InferenceWeights::Use use(&weights);
+  const at::Tensor in_place = logits(6);
+  CHECK(at::allclose(in_place, plain, 1e-4, 1e-5));
+  CHECK(at::allclose(logits(1), in_place.narrow(0, 0, 1), 1e-4, 1e-5));
 }

@@ -26,12 +26,12 @@ double relative_error(const at::Tensor& found, const at::Tensor& x, const at::Te
 
 TEST_CASE("a product of prepared weights is that of the weights themselves") {
   at::manual_seed(5);
-  const auto form = GENERATE(WeightForm::fp32, WeightForm::bf16);
+  const auto form = GENERATE(WeightForm::fp32, WeightForm::fp32_in_place, WeightForm::bf16);
   const at::ScalarType type = form == WeightForm::bf16 ? at::kBFloat16 : at::kFloat;
   const at::Tensor weight = uneven_weight(130, 96);
   InferenceWeights weights;
   weights.add(weight, form);
-  CHECK(weights.size() == (form == WeightForm::bf16 || InferenceWeights::available(form) ? 1 : 0));
+  CHECK(weights.size() == (form != WeightForm::fp32 || InferenceWeights::available(form) ? 1 : 0));
   const InferenceWeights::Use use(&weights);
   for (const std::int64_t rows : {1, 2, 7, 33, 64, 65, 200}) {
     const at::Tensor x = at::randn({rows, 96}).to(type);

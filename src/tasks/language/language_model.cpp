@@ -157,10 +157,11 @@ CrossEntropy LanguageModel::loss(const LanguageBatch& batch, const ForwardMode& 
   return head_.loss(states, batch.labels);
 }
 
-void LanguageModel::add_to(InferenceWeights& weights) const {
-  if (!plan_.device.is_cpu() || plan_.precision != Precision::bf16) return;
-  add_projections(parameters_, WeightForm::bf16, weights);
-  weights.add(head_.table(), WeightForm::fp32);
+void LanguageModel::add_to(InferenceWeights& weights, WeightForm form) const {
+  if (!plan_.device.is_cpu()) return;
+  const WeightForm used = form == WeightForm::fp32 ? WeightForm::fp32_in_place : form;
+  add_projections(parameters_, used, weights);
+  weights.add(head_.table(), used == WeightForm::bf16 ? WeightForm::fp32 : used);
 }
 
 at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layout,

@@ -64,10 +64,10 @@ class LanguageModel : public TaskModel {
   CrossEntropy loss(const LanguageBatch& batch, const ForwardMode& mode,
                     const std::optional<Positions>& positions = std::nullopt,
                     AttentionObserver* observer = nullptr) const;
-  // Adds the matrices that a decoding step multiplies by, while the result exists. The logits'
-  // table is in fp32. Adds nothing on a GPU. Adds nothing in fp32 either: every matrix would take
-  // its memory twice, and one row per text gains little.
-  void add_to(InferenceWeights& weights) const;
+  // Adds the matrices that a decoding step multiplies by, while the result exists; nothing on a
+  // GPU. Those in fp32 stay where they are: laid out by MKL, every one would take its memory twice.
+  // With bf16 the logits' table is in fp32.
+  void add_to(InferenceWeights& weights, WeightForm form) const;
 
   // [P, V]
   at::Tensor logits(const at::Tensor& ids, const TokenLayout& layout, const at::Tensor& rows,

@@ -40,14 +40,7 @@ TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs, bool int8)
 
 void TextTranslator::prepare_weights(bool int8) {
   for (const TrainedTranslator& run : runs_) {
-    const ComputePlan& plan = run.model->plan();
-    if (!int8) {
-      run.model->add_to(weights_);
-    } else if (plan.device.is_cpu() && plan.precision == Precision::fp32) {
-      run.model->add_to(weights_, WeightForm::int8);
-    } else {
-      throw_usage("--int8", "goes with --device cpu and --training.precision fp32 only");
-    }
+    run.model->add_to(weights_, weight_form(run.model->plan(), int8));
   }
 }
 

@@ -1,2 +1,3 @@
 #define ROFORMER_KERNELS_NAMESPACE eight_bit_avx_vnni
 #include "tensor/cpu/eight_bit_loops.h"
+#include "tensor/cpu/few_row_loops.h"
