@@ -1,5 +1,7 @@
 #include "tensor/eight_bit_kernels.h"
 
+#include <algorithm>
+
 #include "tensor/device.h"
 #include "tensor/few_row_kernels.h"
 
