@@ -61,8 +61,7 @@ void RelativeIndex::for_runs(std::int64_t query, std::int64_t first, std::int64_
   const std::int32_t* const rows = row(query);
   if (!differences_) return function(first, count, rows[first], std::int64_t{2});
   const std::int64_t origin = queries_ - 1 - query, begin = origin + first, end = begin + count;
-  auto run = std::ranges::upper_bound(
-      runs_, begin, [](std::int64_t index, const Run& r) { return index < r.end; });
+  auto run = std::ranges::upper_bound(runs_, begin, {}, &Run::end);
   for (; run != runs_.end() && run->begin < end; ++run) {
     const std::int64_t from = std::max(begin, run->begin), to = std::min(end, run->end);
     function(from - origin, to - from, rows[from - origin], run->step);

@@ -14,6 +14,7 @@
 #include "config/position_facts.h"
 #include "config/task_facts.h"
 #include "config/words.h"
+#include "data/probes.h"
 #include "metrics/statistics.h"
 #include "tasks/task_model.h"
 #include "tasks/untrained.h"
