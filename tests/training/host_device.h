@@ -58,7 +58,14 @@ inline at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool) 
   return to;
 }
 
+// The results of operations with an output begin without elements.
 inline at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+  if (to.sizes() != from.sizes()) {
+    const at::Tensor resized =
+        at::detail::empty_generic(from.sizes(), &memory(), kKey, to.scalar_type(), std::nullopt);
+    to.unsafeGetTensorImpl()->set_storage_keep_dtype(resized.storage());
+    to.unsafeGetTensorImpl()->set_sizes_contiguous(from.sizes());
+  }
   return copy_from(from, to, false);
 }
 
