@@ -102,6 +102,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Gives the memory of the whole pages from byte begin to end back to the system.
+  void release(std::size_t begin, std::size_t end) const;
 
  private:
   const std::byte* data_ = nullptr;

@@ -1,6 +1,7 @@
 #include "tensor/parameters.h"
 
 #include <ATen/Parallel.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,18 @@ namespace {
 constexpr std::size_t kDrawnTogether = 4096;  // random numbers
 thread_local bool without_initial_values = false;
 thread_local const ParametersOnly::Told* told_only = nullptr;
+
+// [count] zeros. On a CPU the system gives their memory when they are first written: a model that is
+// only used never has its gradients.
+at::Tensor zeros_on_demand(std::int64_t count, const at::TensorOptions& options) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * options.dtype().itemsize();
+  void* const memory =
+      options.device().is_cpu() && bytes > 0
+          ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+          : MAP_FAILED;
+  if (memory == MAP_FAILED) return at::zeros({count}, options);  // or LibTorch's error
+  return at::from_blob(memory, {count}, [bytes](void* begin) { ::munmap(begin, bytes); }, options);
+}
 
 }  // namespace
 
@@ -102,14 +115,17 @@ at::Tensor ParameterStore::add(ParameterSpec spec) {
     parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
     return value;
   }
-  at::Tensor initial = at::empty(spec.shape, at::kFloat);
-  if (without_initial_values) {
-    initial.fill_(std::numeric_limits<float>::quiet_NaN());
+  const auto options = at::TensorOptions().dtype(type_).device(device_);
+  at::Tensor value;
+  if (without_initial_values) {  // one number, which flatten() replaces by memory for all
+    const at::AutoDispatchBelowADInplaceOrView untracked;
+    value = at::full({}, std::numeric_limits<double>::quiet_NaN(), options).expand(spec.shape);
   } else {
+    const at::Tensor initial = at::empty(spec.shape, at::kFloat);
     Random random(random_key({seed_, random_word(spec.name)}));
     spec.initial({initial.data_ptr<float>(), static_cast<std::size_t>(initial.numel())}, random);
+    value = initial.to(options);
   }
-  at::Tensor value = initial.to(at::TensorOptions().dtype(type_).device(device_));
   value.set_requires_grad(trained);
   parameters_.push_back({.spec = std::move(spec), .value = value, .trained = trained});
   return value;
@@ -129,7 +145,11 @@ void ParameterStore::flatten() {
   if (told_only != nullptr) return;
   std::vector<Parameter*> trained;
   for (Parameter& parameter : parameters_) {
-    if (parameter.trained) trained.push_back(&parameter);
+    if (parameter.trained) {
+      trained.push_back(&parameter);
+    } else if (!parameter.value.is_contiguous()) {
+      parameter.value.set_data(parameter.value.contiguous());
+    }
   }
   std::ranges::stable_sort(trained, [](const Parameter* a, const Parameter* b) {
     return std::tuple(!a->spec.decay, a->spec.depth) < std::tuple(!b->spec.decay, b->spec.depth);
@@ -142,7 +162,7 @@ void ParameterStore::flatten() {
   }
   const auto options = at::TensorOptions().dtype(type_).device(device_);
   flat_values_ = at::zeros({total}, options);
-  flat_gradients_ = at::zeros({total}, options);
+  flat_gradients_ = zeros_on_demand(total, options);
   std::int64_t offset = 0;
   for (Parameter* parameter : trained) {
     const std::int64_t size = parameter->value.numel();

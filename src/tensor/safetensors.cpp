@@ -165,6 +165,11 @@ at::Tensor Safetensors::tensor(const std::string& name) const {
                                : at::from_blob(address, entry.shape, entry.strides, keep, options);
 }
 
+void Safetensors::release(const std::string& name) const {
+  const auto& [file, entry] = location_of(name);
+  file->map.release(file->data_offset + entry.begin, file->data_offset + entry.end);
+}
+
 std::string describe_damage(const Damage& damage) {
   std::vector<std::string> names;
   if (damage.file.extension() == ".safetensors" && damage.end > damage.begin) {

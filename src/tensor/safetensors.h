@@ -42,6 +42,9 @@ class Safetensors {
   // A read-only view of the mapped file, which it keeps alive; a copy if the file does not align
   // it. Writing into it is a segmentation fault. Throws Error (failure) for a missing name.
   at::Tensor tensor(const std::string& name) const;
+  // Gives the memory of a tensor's pages back to the system: a model that is read does not hold its
+  // file too. Whoever reads the tensor again reads the file.
+  void release(const std::string& name) const;
   // Metadata of the file, or of the first file that has some.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::filesystem::path& path() const { return path_; }

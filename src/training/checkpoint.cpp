@@ -102,6 +102,7 @@ void fill(const std::vector<NamedTensor>& tensors, const Safetensors& file) {
   for (const NamedTensor& tensor : tensors) {
     at::Tensor target = tensor.value;  // shares the storage
     target.copy_(file.tensor(tensor.name));
+    file.release(tensor.name);
   }
 }
 
