@@ -15,10 +15,6 @@
 #include "training/optimizer.h"
 #include "training/step_reduction.h"
 
-namespace c10::impl {
-C10_REGISTER_GUARD_IMPL(PrivateUse1, NoOpDeviceGuardImpl<DeviceType::PrivateUse1>);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty.memory_format", &roformer::host_device::empty);
   library.impl("empty_strided", &roformer::host_device::empty_strided);
@@ -37,8 +33,12 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-// Opens the stand-in, under whose name the program then finds it.
+// Opens the stand-in, under whose name the program then finds it. The device is made known only here:
+// where LibTorch has one, a backward pass starts threads, and a process that has them cannot fork as
+// other tests do.
 NcclStubRank& stub_rank(std::int64_t rank) {
+  static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::PrivateUse1> guard;
+  static const c10::impl::DeviceGuardImplRegistrar known(c10::DeviceType::PrivateUse1, &guard);
   static void* const library = dlopen(ROFORMER_NCCL_STUB, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(dlerror());
   if (gpu::open_plugin().library != library) throw std::runtime_error("another plug-in is open");
