@@ -54,8 +54,9 @@ fs::path located(const fs::path& given) {
 std::string searched_folders(const fs::path& given) {
   if (given.is_absolute() || shipped_folder().empty()) return "";
   std::error_code error;
-  return fmt::format("looked for in {} and in {}", fs::current_path(error).string(),
-                     shipped_folder().string());
+  const fs::path here = fs::current_path(error);
+  if (here == shipped_folder()) return "";
+  return fmt::format("looked for in {} and in {}", here.string(), shipped_folder().string());
 }
 
 }  // namespace roformer
