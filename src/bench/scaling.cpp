@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kUncounted = 2;
 constexpr std::uint64_t kDropoutSeed = 11;
 
-// Of the machine's clock, which all its processes share.
+// By the machine's clock, so that the times of its processes compare.
 double milliseconds_now() {
   return std::chrono::duration<double, std::milli>(BenchmarkClock::now().time_since_epoch())
       .count();
