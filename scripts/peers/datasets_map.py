@@ -36,8 +36,9 @@ def main():
         data = datasets.load_dataset("json", data_files=options.text, split="train", cache_dir=cache)
         data = data.map(encode, batched=True, num_proc=options.processes, remove_columns=data.column_names)
         wall = time.time() - begun
+        # Before the tokens are counted, which a training would not do.
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         tokens = sum(len(ids) for ids in data["ids"])
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     print(json.dumps({"documents": len(data), "tokens": tokens, "wall_s": round(wall, 1),
                       "cpu_s": round(sum(u.ru_utime + u.ru_stime for u in usages), 1),
                       "max_rss_mib": max(u.ru_maxrss for u in usages) // 1024}))
