@@ -60,6 +60,7 @@ Manifest::File Manifest::measure(const fs::path& path) {
     const std::size_t begin = number * kBlockBytes;
     const auto block = bytes.subspan(begin, std::min(kBlockBytes, bytes.size() - begin));
     file.blocks[number] = XXH3_64bits(block.data(), block.size());
+    mapped.release(begin, begin + block.size());
   });
   return file;
 }

@@ -233,8 +233,8 @@ void OutputFolder::check_output(const Options& options, const fs::path& output) 
     throw_failure(options.output.string(), "exists and is not " + options.contents, hint(options));
   }
   if (!options.overwrite) {
-    throw_failure(options.output.string(), "exists already",
-                  "replace it with --overwrite, or " + hint(options));
+    throw_usage(options.output.string(), "exists already",
+                "replace it with --overwrite, or " + hint(options));
   }
 }
 

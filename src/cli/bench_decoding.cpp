@@ -26,13 +26,12 @@ namespace {
 
 struct BenchDecodingOptions : BenchFlags {
   std::string run;
-  std::string checkpoint = "best";
+  TrainedModelOptions opening;  // without the overrides, which the flags of all benchmarks have
   std::string input;
   std::string output;
   std::int64_t lines = 0;
   std::int64_t tokens = 128;
   std::int64_t repeats = 3;
-  bool int8 = false;
 };
 
 std::vector<std::string> read_lines(const std::string& path, std::int64_t most) {
@@ -53,8 +52,8 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
   write_file_atomically(InnerPath::named(path), all);
 }
 
-const char* precision_in_words(const ComputePlan& plan, bool int8) {
-  return int8 ? "int8" : plan.precision == Precision::bf16 ? "bf16" : "fp32";
+const char* precision_in_words(WeightForm form) {
+  return form == WeightForm::int8 ? "int8" : form == WeightForm::bf16 ? "bf16" : "fp32";
 }
 
 // The ids of each line. Throws Error (failure) if their numbers differ.
@@ -76,18 +75,16 @@ std::vector<std::vector<std::int64_t>> prompts_of(const std::vector<std::string>
   return prompts;
 }
 
-void bench_generation(const BenchDecodingOptions& options, const std::vector<Override>& overrides,
+void bench_generation(const BenchDecodingOptions& options, const TrainedModelOptions& opening,
                       const std::vector<std::string>& lines) {
-  const TrainedModel run = open_run_of<LanguageModel>(
-      options.run, {.checkpoint = options.checkpoint, .overrides = overrides});
-  const ComputePlan& plan = run.model->plan();
+  const TrainedModel run = open_run_of<LanguageModel>(options.run, opening);
   const GenerationWork work{.prompts = prompts_of(lines, options.input, *run.tokenizer),
                             .tokens = options.tokens,
                             .vocabulary = run.tokenizer->vocabulary_size()};
   const std::int64_t length = std::ssize(work.prompts.front());
   require_positions(run.settings, "--tokens", length + options.tokens);
   InferenceWeights weights;
-  run.model->add_to(weights, weight_form(plan, options.int8));
+  run.model->add_to(weights, run.weight_form);
   const InferenceWeights::Use use(&weights);
   std::vector<std::vector<std::int64_t>> continuations;
   const GenerationBenchmark result = [&] {
@@ -101,7 +98,7 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
     }
     write_lines(options.output, texts);
   }
-  const char* const precision = precision_in_words(plan, options.int8);
+  const char* const precision = precision_in_words(run.weight_form);
   if (options.json) {
     const nlohmann::ordered_json object{
         {"position", run.settings.position.scheme},
@@ -131,15 +128,14 @@ void bench_generation(const BenchDecodingOptions& options, const std::vector<Ove
 void bench_decoding(const BenchDecodingOptions& options) {
   if (!options.output.empty()) require_output(options.output);
   const std::vector<std::string> lines = read_lines(options.input, options.lines);
-  std::vector<Override> overrides = options.overrides;
-  if (options.int8) assume_int8(overrides);
-  const TaskKind task = definition_of_run(options.run, options.checkpoint).task;
-  if (task_facts(task).causal) return bench_generation(options, overrides, lines);
+  TrainedModelOptions opening = options.opening;
+  opening.overrides = options.overrides;
+  const TaskKind task = definition_of_run(options.run, opening.checkpoint).task;
+  if (task_facts(task).causal) return bench_generation(options, opening, lines);
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_run_of<Translator>(
-      options.run, {.checkpoint = options.checkpoint, .overrides = overrides}));
-  const ComputePlan plan = runs.front().model->plan();
-  const TextTranslator translator(std::move(runs), options.int8);
+  runs.push_back(open_run_of<Translator>(options.run, opening));
+  const char* const precision = precision_in_words(runs.front().weight_form);
+  const TextTranslator translator(std::move(runs));
   std::vector<std::string> texts;
   const DecodingBenchmark result = [&] {
     const ElapsedLine elapsed("measuring");
@@ -147,7 +143,6 @@ void bench_decoding(const BenchDecodingOptions& options) {
   }();
   if (!options.output.empty()) write_lines(options.output, texts);
   const DecodingSettings& decoding = translator.settings().decoding;
-  const char* const precision = precision_in_words(plan, options.int8);
   if (options.json) {
     const nlohmann::ordered_json object{{"position", translator.settings().position.scheme},
                                         {"precision", precision},
@@ -197,10 +192,10 @@ void add_bench_decoding(CLI::App& bench) {
       ->check(not_negative());
   add_count(*command, "--tokens", options->tokens, "that continue each prompt");
   add_count(*command, "--repeats", options->repeats, "measured, after one that is not");
-  command->add_option("--checkpoint", options->checkpoint, "best, last or a step")
+  command->add_option("--checkpoint", options->opening.checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--output", options->output, "file for the translations or continuations");
-  add_int8_flag(*command, options->int8);
+  add_int8_flag(*command, options->opening.int8);
   add_json_flag(*command, *options);
   accept_settings(*command, options->overrides, trained_model_flags());
   command->callback([options] { bench_decoding(*options); });

@@ -33,7 +33,6 @@ struct GenerateOptions {
   TrainedModelOptions opening;
   GenerationOptions generation;
   bool ignore_end = false;
-  bool int8 = false;
   bool json = false;
 };
 
@@ -188,9 +187,7 @@ constexpr std::int64_t kSideBySide = 64;
 
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  TrainedModelOptions opening = options.opening;
-  if (options.int8) assume_int8(opening.overrides);
-  const TrainedModel trained = open_run_of<LanguageModel>(options.model, opening);
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, options.opening);
   if (!task_facts(trained.settings.task).causal) {
     throw_usage(trained.checkpoint.string(), "is not a causal language model",
                 "a run with task causal_lm; `roformer fill-mask` asks a masked one");
@@ -222,7 +219,7 @@ void generate_command(const GenerateOptions& options) {
     typewriter.start();
   }
   InferenceWeights weights;
-  trained.model->add_to(weights, weight_form(trained.model->plan(), options.int8));
+  trained.model->add_to(weights, trained.weight_form);
   const InferenceWeights::Use use(&weights);
   const auto begin = std::chrono::steady_clock::now();
   std::size_t tokens = 0;
@@ -288,7 +285,7 @@ void add_generate_command(CLI::App& program) {
   add_opening_flags(*command, options->opening);
   command->add_flag("--ignore-end", options->ignore_end,
                     "go on with the next document where the model ends one");
-  add_int8_flag(*command, options->int8);
+  add_int8_flag(*command, options->opening.int8);
   command->add_flag("--json", options->json, "one object a sample");
   accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });

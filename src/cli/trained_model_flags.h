@@ -35,11 +35,6 @@ inline void add_int8_flag(CLI::App& command, bool& int8) {
                    "multiply by weights rounded to eight bits: faster on CPUs, and not quite the "
                    "same texts");
 }
-// Inserts the settings that --int8 needs at the front, so that a contrary setting of the user wins
-// and is refused.
-inline void assume_int8(std::vector<Override>& overrides) {
-  overrides.insert(overrides.begin(), {{"device", "cpu"}, {"training.precision", "fp32"}});
-}
 
 // The flags of sampling a text token by token, which language models and translators share.
 

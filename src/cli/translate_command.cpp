@@ -132,7 +132,6 @@ struct TranslateOptions {
   std::string output;
   bool score = false;
   bool sample = false;
-  bool int8 = false;
   SamplingSettings sampling;
   std::int64_t lines_at_a_time = 4096;
   TranslationRequest request;
@@ -173,13 +172,12 @@ void translate_command(const TranslateOptions& options) {
     request.sampling = options.sampling;
   }
   TrainedModelOptions opening = options.opening;
-  if (options.int8) assume_int8(opening.overrides);
   opening.among_others = options.runs.size() > 1;
   std::vector<TrainedTranslator> runs;
   for (const std::string& run : options.runs) {
     runs.push_back(open_run_of<Translator>(run, opening));
   }
-  const TextTranslator translator(std::move(runs), options.int8);
+  const TextTranslator translator(std::move(runs));
   if (!options.sample && request.n_best > translator.settings().decoding.beam) {
     throw_usage("--n-best",
                 fmt::format("{} translations cannot come from a beam of {}", request.n_best,
@@ -281,7 +279,7 @@ void add_translate_command(CLI::App& program) {
       command->add_flag("--score", options->score, "score given translations")
           ->excludes(n_best)
           ->excludes(prefix);
-  add_int8_flag(*command, options->int8);
+  add_int8_flag(*command, options->opening.int8);
   command->add_flag("--alignment", options->request.alignment,
                     "print the source token that each target token attended to");
   CLI::Option* const sample =

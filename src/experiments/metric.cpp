@@ -80,6 +80,16 @@ Column metric_column(const std::string& name) {
             .format = {Digits::fixed, 3},
             .best = Best::lowest};
   }
+  const std::vector<std::string> scores = translation_scores();
+  if (std::ranges::find(scores, name) != scores.end()) {
+    const std::string_view test = "test_", split = "_compound_split";
+    const bool compounds = name.ends_with(split);
+    Column column = figure_column(
+        name.substr(test.size(), name.size() - test.size() - (compounds ? split.size() : 0)));
+    column.title = "test " + column.title + (compounds ? ", compounds split" : "");
+    column.key = name;
+    return column;
+  }
   return figure_column(name);
 }
 

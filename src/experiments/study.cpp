@@ -319,6 +319,7 @@ class StudyPhases {
         }
       }
     }
+    if (options_.order == StudyOrder::metric) sort_rows(outcome_.study, outcome_.rows);
     outcome_.failed_evaluations += decoded.failed;
     write();
     return true;

@@ -58,7 +58,13 @@ void require_parameters(const Settings& settings, const TranslationVocabularies&
 
 void require_finite(const std::filesystem::path& file, const std::string& name,
                     const at::Tensor& value, const std::string& hint) {
-  if (!value.is_floating_point() || at::isfinite(value).all().item<bool>()) return;
+  if (!value.is_floating_point()) return;
+  constexpr std::int64_t kTogether = std::int64_t{1} << 20;  // isfinite() copies its numbers
+  const std::vector<at::Tensor> pieces = value.detach().flatten().split(kTogether);
+  if (std::ranges::all_of(
+          pieces, [](const at::Tensor& piece) { return at::isfinite(piece).all().item<bool>(); })) {
+    return;
+  }
   throw_failure(
       file.string(),
       fmt::format("\"{}\" holds numbers that are not finite: the training had diverged", name),

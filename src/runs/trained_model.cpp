@@ -67,10 +67,12 @@ void build(OpenedRun& opened, const TranslationVocabularies& vocabularies,
   const fs::path file = weights_file(opened.checkpoint, weights);
   require_fitting(Safetensors(file), opened, vocabularies, options.overrides);
   prepare_threads(opened.settings.threads);
-  const WithoutInitialValues loaded;
-  opened.model = task_definition(opened.settings.task)
-                     .make_model(opened.settings, vocabularies,
-                                 plan_for_use(opened.settings, options.overrides));
+  const ComputePlan plan = plan_for_use(opened.settings, opened.overrides);
+  opened.weight_form = weight_form(plan, options.int8);
+  // Rounded to eight bits, the matrices take a quarter of their memory; the rest is read rarely.
+  const WithoutInitialValues loaded(options.int8 ? ValueMemory::of_file : ValueMemory::own);
+  opened.model =
+      task_definition(opened.settings.task).make_model(opened.settings, vocabularies, plan);
   ParameterStore& parameters = opened.model->parameters();
   if (!options.weights && has_average(opened.checkpoint)) {
     log::info(
@@ -83,6 +85,7 @@ void build(OpenedRun& opened, const TranslationVocabularies& vocabularies,
     require_finite(file, parameter.spec.name, parameter.value,
                    "an earlier checkpoint with --checkpoint STEP, or train with a lower "
                    "training.learning_rate");
+    parameters.release(parameter.value);
   }
   parameters.apply_constraints();
 }
@@ -150,9 +153,14 @@ bool may_change_when_trained(const std::string& key) {
          key.starts_with("decoding.") || std::ranges::find(kRuntimeKeys, key) != kRuntimeKeys.end();
 }
 
-OpenedRun open_run(const fs::path& run_or_checkpoint, const TrainedModelOptions& options,
+OpenedRun open_run(const fs::path& run_or_checkpoint, const TrainedModelOptions& given,
                    std::string_view noun) {
-  check_overrides(options.overrides);
+  check_overrides(given.overrides);
+  TrainedModelOptions options = given;
+  if (options.int8) {  // at the front, so that a contrary setting of the user wins and is refused
+    options.overrides.insert(options.overrides.begin(),
+                             {{"device", "cpu"}, {"training.precision", "fp32"}});
+  }
   return use_checkpoint(run_or_checkpoint, options.checkpoint, [&](const auto& checkpoint) {
     const ElapsedLine elapsed("reading " + checkpoint.string());
     OpenedRun run{open_checkpoint(checkpoint, options)};

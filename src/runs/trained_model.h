@@ -20,6 +20,9 @@ struct TrainedModelOptions {
   // checkpoint has but that is not used.
   std::optional<WeightsKind> weights;
   std::vector<Override> overrides;
+  // Products of weights rounded to eight bits, on a CPU in fp32 unless the overrides contradict,
+  // which is refused. The parameters then stay in their file.
+  bool int8 = false;
   // The overrides also apply to other runs, so an override may be an option of another scheme.
   bool among_others = false;
 };

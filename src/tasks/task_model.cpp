@@ -47,7 +47,9 @@ WeightForm weight_form(const ComputePlan& plan, bool int8) {
 
 void add_projections(const ParameterStore& parameters, WeightForm form, InferenceWeights& weights) {
   for (const Parameter& parameter : parameters.all()) {
-    if (parameter.spec.projects) weights.add(parameter.value, form);
+    if (!parameter.spec.projects) continue;
+    weights.add(parameter.value, form);
+    parameters.release(parameter.value);
   }
 }
 

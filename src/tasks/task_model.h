@@ -41,8 +41,9 @@ struct OpenedCheckpoint {
   std::filesystem::path checkpoint;
   Settings settings;  // with the overrides
   std::vector<Override> overrides;
-  std::unique_ptr<Tokenizer> tokenizer;  // none if there are two:
-  TranslationTokenizers tokenizers;      // of an encoder-decoder
+  WeightForm weight_form = WeightForm::fp32;  // for products of few rows
+  std::unique_ptr<Tokenizer> tokenizer;       // none if there are two:
+  TranslationTokenizers tokenizers;           // of an encoder-decoder
 };
 
 // A checkpoint with its model, for any task.

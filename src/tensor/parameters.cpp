@@ -11,16 +11,17 @@
 
 #include "base/error.h"
 #include "tensor/aten.h"
+#include "tensor/safetensors.h"
 
 namespace roformer {
 namespace {
 
 constexpr std::size_t kDrawnTogether = 4096;  // random numbers
-thread_local bool without_initial_values = false;
+thread_local std::optional<ValueMemory> without_initial_values;
 thread_local const ParametersOnly::Told* told_only = nullptr;
 
-// [count] zeros. On a CPU the system gives their memory when they are first written: a model that is
-// only used never has its gradients.
+// [count] zeros. On a CPU the system gives their memory when they are first written: a model that
+// is only used never has its gradients.
 at::Tensor zeros_on_demand(std::int64_t count, const at::TensorOptions& options) {
   const std::size_t bytes = static_cast<std::size_t>(count) * options.dtype().itemsize();
   void* const memory =
@@ -28,12 +29,14 @@ at::Tensor zeros_on_demand(std::int64_t count, const at::TensorOptions& options)
           ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
           : MAP_FAILED;
   if (memory == MAP_FAILED) return at::zeros({count}, options);  // or LibTorch's error
-  return at::from_blob(memory, {count}, [bytes](void* begin) { ::munmap(begin, bytes); }, options);
+  return at::from_blob(
+      memory, {count}, [bytes](void* begin) { ::munmap(begin, bytes); }, options);
 }
 
 }  // namespace
 
-WithoutInitialValues::WithoutInitialValues() : scope_(without_initial_values, true) {}
+WithoutInitialValues::WithoutInitialValues(ValueMemory memory)
+    : scope_(without_initial_values, memory) {}
 
 ParametersOnly::ParametersOnly(Told told) : told_(std::move(told)), scope_(told_only, &told_) {}
 
@@ -143,6 +146,10 @@ void ParameterStore::freeze(const std::function<bool(const ParameterSpec&)>& whi
 void ParameterStore::flatten() {
   ROFORMER_ASSERT(!flat_values_.defined() && lender_ == nullptr);
   if (told_only != nullptr) return;
+  if (without_initial_values == ValueMemory::of_file) {
+    in_file_ = true;
+    return freeze([](const ParameterSpec&) { return true; });
+  }
   std::vector<Parameter*> trained;
   for (Parameter& parameter : parameters_) {
     if (parameter.trained) {
@@ -181,6 +188,22 @@ void ParameterStore::flatten() {
     }
     ranges_.back().end = end;
     offset = end;
+  }
+}
+
+void ParameterStore::take(Safetensors file) {
+  ROFORMER_ASSERT(in_file_);
+  file_ = std::make_shared<const Safetensors>(std::move(file));
+  for (Parameter& parameter : parameters_) {
+    const at::Tensor value = file_->tensor(parameter.spec.name);
+    parameter.value.set_data(parameter.spec.constraint ? value.clone() : value);
+  }
+}
+
+void ParameterStore::release(const at::Tensor& value) const {
+  if (!file_) return;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.value.is_same(value)) file_->release(parameter.spec.name);
   }
 }
 

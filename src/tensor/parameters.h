@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@
 
 namespace roformer {
 
+class Safetensors;
+
 // Fills the values of one parameter; the stream depends on (seed, name) only.
 using Initializer = std::function<void(std::span<float>, Random&)>;
 Initializer zeros();
@@ -28,14 +31,20 @@ Initializer truncated_normal(double standard_deviation);  // cut at two standard
 Initializer normal(double standard_deviation);
 Initializer uniform(double low, double high);
 
+// Where the values lie that a store reads from a checkpoint.
+enum class ValueMemory {
+  own,      // copied into the store's flat buffers
+  of_file,  // left in the mapped file: they can be neither trained nor written
+};
+
 // As long as it lives, parameters that this thread adds to a store are NaN instead of drawn, which
 // would take seconds for a base model: all of them will be read from a checkpoint.
 class WithoutInitialValues {
  public:
-  WithoutInitialValues();
+  explicit WithoutInitialValues(ValueMemory memory = ValueMemory::own);
 
  private:
-  Scoped<bool> scope_;
+  Scoped<std::optional<ValueMemory>> scope_;
 };
 
 struct ParameterSpec;
@@ -97,8 +106,17 @@ class ParameterStore {
   // Takes a parameter out of training; before flatten().
   void freeze(const std::function<bool(const ParameterSpec&)>& which);
   // Moves the trained parameters into one flat buffer, ordered by (decay, depth), and gives each
-  // its view of the flat gradient.
+  // its view of the flat gradient. If the values will lie in a file, nothing is trained and there
+  // are no buffers.
   void flatten();
+  // Whether the values are, or will be, those of a file.
+  bool in_file() const { return in_file_; }
+  // Points every parameter into the file, which has all of them with their shapes and types.
+  // Parameters with a constraint are copied, as it writes into them.
+  void take(Safetensors file);
+  // If this value of a parameter lies in a file, gives its memory back; whoever reads it again
+  // reads the file.
+  void release(const at::Tensor& value) const;
 
   std::span<const Parameter> all() const { return parameters_; }
   const Parameter* find(const std::string& name) const;
@@ -120,6 +138,8 @@ class ParameterStore {
   at::ScalarType type_;
   at::Device device_;
   const ParameterStore* lender_ = nullptr;
+  bool in_file_ = false;
+  std::shared_ptr<const Safetensors> file_;
   std::vector<Parameter> parameters_;
   at::Tensor flat_values_;
   at::Tensor flat_gradients_;

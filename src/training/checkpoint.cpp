@@ -292,9 +292,10 @@ TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts&
 }
 
 void load_parameters(const fs::path& path, ParameterStore& parameters) {
-  const Safetensors model(path);
+  Safetensors model(path);
   const std::vector<NamedTensor> values = model_tensors(parameters);
   check_same(model, values);
+  if (parameters.in_file()) return parameters.take(std::move(model));
   fill(values, model);
 }
 

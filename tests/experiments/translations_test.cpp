@@ -47,7 +47,10 @@ struct DecodedStudy : FakeProgram {
     write_file_atomically(path / "tiny.yaml",
                           read_file(path / "tiny.yaml") + "task: translation\n" +
                               "data: {directory: data}\nevaluate: {split: test, examples: 2}\n" +
-                              "study: {metric: bleu, columns: [bleu], reference: none}\n" + more);
+                              "study: {metric: bleu, columns: [bleu, test_bleu, "
+                              "test_bleu_compound_split], reference: none, "
+                              "primary: {rows: [rope], metrics: [test_bleu]}}\n" +
+                              more);
     std::string source, target;
     for (int i = 0; i < kSentences; ++i) {
       const std::string number = std::to_string(i);
@@ -132,6 +135,9 @@ TEST_CASE("translators decode a set once for scores, tests, chart and examples")
     write_study_record(fake.path / "r.json", fake.path / "tiny.yaml", outcome.study, outcome, {});
     CHECK(to_markdown(recorded_table(fake.path / "r.json", "translations")) == scores);
     CHECK(has(recorded_chart(fake.path / "r.json", "bleu_by_length"), "words of the source"));
+    const std::string results = to_markdown(recorded_table(fake.path / "r.json", "results"));
+    CHECK(has(results, "| test BLEU | test BLEU, compounds split |"));
+    CHECK(has(results, " | **100.00** | **100.00** |"));
     const nlohmann::json record = read_record(fake.path / "r.json");
     for (const auto& one : record["runs"]) {
       const bool rope = one["name"].get<std::string>().starts_with("rope");

@@ -30,8 +30,8 @@ namespace {
 TextTranslator open_translator(const fs::path& run, std::vector<Override> overrides = {},
                                bool int8 = false) {
   std::vector<TrainedTranslator> runs;
-  runs.push_back(open_run_of<Translator>(run, {.overrides = std::move(overrides)}));
-  return TextTranslator(std::move(runs), int8);
+  runs.push_back(open_run_of<Translator>(run, {.overrides = std::move(overrides), .int8 = int8}));
+  return TextTranslator(std::move(runs));
 }
 
 }  // namespace
@@ -104,6 +104,11 @@ TEST_CASE("a translator learns to read backwards, and translates lines") {
       differing += rounded.log_probability != exact.log_probability;
     }
     CHECK(differing > 0);
+    CHECK(open_run_of<Translator>(run, {.int8 = true}).model->parameters().in_file());
+    CHECK(!open_run_of<Translator>(run).model->parameters().in_file());
+    CHECK_THROWS_WITH(
+        open_run_of<Translator>(run, {.overrides = {{"training.precision", "bf16"}}, .int8 = true}),
+        Catch::Contains("--int8: goes with --device cpu and --training.precision fp32"));
   }
   SECTION("runs of different vocabularies are no ensemble") {
     std::vector<TrainedTranslator> both;

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "catch.h"
+#include "temporary_folder.h"
+#include "tensor/aten.h"
+#include "tensor/safetensors.h"
 
 using namespace roformer;
 
@@ -44,4 +47,27 @@ TEST_CASE("parameters that are going to be read are NaN until then") {
     CHECK(at::isnan(first(store, "read")).all().item<bool>());
   }
   CHECK(first(store, "made").sum().item<double>() == 4);
+}
+
+TEST_CASE("values that stay in their file are read from it, and again after a release") {
+  const TemporaryFolder folder;
+  const InnerPath path = InnerPath::named(folder.path / "model.safetensors");
+  const at::Tensor large = at::arange(5000, at::kFloat).view({50, 100});
+  write_safetensors(path, std::vector<NamedTensor>{{"large", large}, {"kept", at::ones({3})}});
+  ParameterStore store(1);
+  const WithoutInitialValues loaded(ValueMemory::of_file);
+  const at::Tensor value = store.add({.name = "large", .shape = {50, 100}, .initial = zeros()});
+  const at::Tensor kept = store.add(
+      {.name = "kept", .shape = {3}, .initial = zeros(), .constraint = [](at::Tensor& values) {
+         values.mul_(2);
+       }});
+  store.flatten();
+  store.take(Safetensors(path.path()));
+  CHECK(value.equal(large));
+  store.release(value);
+  CHECK(value.equal(large));
+  store.apply_constraints();
+  CHECK(kept.equal(at::full({3}, 2)));
+  CHECK(!value.requires_grad());
+  CHECK(!store.flat_values().defined());
 }

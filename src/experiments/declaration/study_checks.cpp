@@ -106,10 +106,12 @@ void refuse_unknown_metrics(const std::vector<NamedMetric>& metrics, const Study
   std::set<std::string> known;
   for (const StudyRun& run : study.runs) {
     for (std::string& name : run_figures(run.settings)) known.insert(std::move(name));
-    if (!study.evaluations.of_test()) continue;
+    if (study.evaluations.split != "test") continue;
     for (const std::int64_t length : study.evaluations.lengths) {
       known.insert(test_loss_at(length, run.settings));
     }
+    if (!study.evaluations.decodes()) continue;
+    for (std::string& name : translation_scores()) known.insert(std::move(name));
   }
   const std::vector<std::string> names(known.begin(), known.end());
   for (const NamedMetric& metric : metrics) {

@@ -44,6 +44,10 @@ std::string test_loss_at(std::int64_t length, const Settings& settings) {
                                         : "test_loss_at_length_" + std::to_string(length);
 }
 
+std::vector<std::string> translation_scores() {
+  return {"test_bleu", "test_chrf", "test_bleu_compound_split"};
+}
+
 std::optional<std::string> median_of(const std::string& name) {
   return without(name, kMedian);
 }

@@ -20,6 +20,10 @@ std::vector<std::string> run_figures(const Settings& settings);
 // "test_loss" at the training's own length, else "test_loss_at_length_128".
 std::string test_loss_at(std::int64_t length, const Settings& settings);
 
+// The names in studies for the scores of the translated test set (`evaluate: {split: test}`): BLEU,
+// chrF, and into English and German BLEU of split compounds.
+std::vector<std::string> translation_scores();
+
 // "score" for "score_median", the median of a row's runs. Empty for another name.
 std::optional<std::string> median_of(const std::string& name);
 // "accuracy" for "accuracy_mismatched", on MNLI's second validation set. Empty for another name.

@@ -162,6 +162,7 @@ void LanguageModel::add_to(InferenceWeights& weights, WeightForm form) const {
   const WeightForm used = form == WeightForm::fp32 ? WeightForm::fp32_in_place : form;
   add_projections(parameters_, used, weights);
   weights.add(head_.table(), used == WeightForm::bf16 ? WeightForm::fp32 : used);
+  parameters_.release(head_.table());
 }
 
 at::Tensor LanguageModel::logits(const at::Tensor& ids, const TokenLayout& layout,

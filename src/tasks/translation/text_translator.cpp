@@ -23,8 +23,7 @@ TranslatedText text_of(const Hypothesis& hypothesis, const Tokenizer& words) {
 
 }  // namespace
 
-TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs, bool int8)
-    : runs_(std::move(runs)) {
+TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs) : runs_(std::move(runs)) {
   ROFORMER_ASSERT(!runs_.empty());
   const TranslationTokenizers& first = runs_.front().tokenizers;
   for (const TrainedTranslator& run : runs_) {
@@ -35,13 +34,7 @@ TextTranslator::TextTranslator(std::vector<TrainedTranslator> runs, bool int8)
                 "has another vocabulary than " + runs_.front().checkpoint.string(),
                 "an ensemble is of runs with the same tokenizers");
   }
-  prepare_weights(int8);
-}
-
-void TextTranslator::prepare_weights(bool int8) {
-  for (const TrainedTranslator& run : runs_) {
-    run.model->add_to(weights_, weight_form(run.model->plan(), int8));
-  }
+  for (const TrainedTranslator& run : runs_) run.model->add_to(weights_, run.weight_form);
 }
 
 std::int64_t TextTranslator::longest_source(const TranslationRequest& request) const {

@@ -40,10 +40,9 @@ struct TranslationRequest {
 
 class TextTranslator {
  public:
-  // The runs' parameters must not change from now on. `int8` uses products of eight-bit weights.
-  // Throws Error (usage) if the runs have different vocabularies. With int8, also throws if this
-  // machine has no such products or if a run does not compute in fp32 on a CPU.
-  explicit TextTranslator(std::vector<TrainedTranslator> runs, bool int8 = false);
+  // The runs' parameters must not change from now on. Throws Error (usage) if the runs have
+  // different vocabularies.
+  explicit TextTranslator(std::vector<TrainedTranslator> runs);
 
   // The translations in the order of the lines.
   std::vector<TranslatedLine> translate(const std::vector<std::string>& lines,
@@ -62,7 +61,6 @@ class TextTranslator {
   std::vector<TrainedTranslator> runs_;
   InferenceWeights weights_;
 
-  void prepare_weights(bool int8);
   std::vector<const Translator*> translators() const;
   void check_beginnings(const std::vector<std::vector<TokenId>>& begins,
                         const std::vector<std::size_t>& numbers, std::uint64_t first_line) const;

@@ -126,6 +126,7 @@ void Translator::add_to(InferenceWeights& weights, WeightForm form) const {
   if (!plan_.device.is_cpu()) return;
   add_projections(parameters_, form, weights);
   weights.add(model_.output_table(), form == WeightForm::bf16 ? WeightForm::fp32 : form);
+  parameters_.release(model_.output_table());
 }
 
 CrossEntropy Translator::loss(const TranslationBatch& batch, const ForwardMode& mode,
