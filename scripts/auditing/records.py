@@ -83,7 +83,13 @@ class Record:
         self.files = files
         documents = [read_document(file) for file in files]
         self.document = documents[0]
+        if "tables" not in self.document:
+            raise ValueError(f"{files[0]}: has no tables: it is no record of `study` or `bench compare`")
         self.tables = {table["name"]: table for table in self.document["tables"]}
+        self.pairs = self.document.get("pairs")  # of `bench compare`, which has no runs
+        if self.pairs is not None:
+            self.name = files[0].name
+            return
         self.metric = self.document["metric"]
         self.groups = grouped([run for document in documents for run in document["runs"]])
         self.name = "+".join(file.name for file in files)

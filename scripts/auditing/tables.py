@@ -13,11 +13,11 @@ class RecordAudit:
         self.computed = self.stored = 0
         self.mismatches = []
         for name, table in record.tables.items():
-            method = getattr(self, name, None)
+            method = self.compared if record.pairs is not None else getattr(self, name, None)
             for number, row in enumerate(table["rows"]):
                 expected = method(table, row, number) if method else None
                 self.check(name, table, row, expected or {})
-        if "results" in record.tables:
+        if "results" in record.tables and record.pairs is None:
             self.order()
 
     def check(self, name, table, row, expected):
@@ -66,6 +66,18 @@ class RecordAudit:
                 own = statistics.fmean(runs.figures(self.record.metric))
                 expected[i] = 1 + sum(mean < own for mean in means) if len(runs.runs) > 1 else None
         return expected
+
+    def compared(self, table, row, number):
+        """Medians of the rounds of a pair; the speed as the median, least and largest of the rounds'."""
+        pair, key = self.record.pairs[number], row[2]
+        ours, theirs = pair["rounds_of_ours"], pair["rounds_of_the_peer"]
+        median = lambda rounds, figure: statistics.median(one[figure] for one in rounds)
+        ratios = [first[key] / second[key] for first, second in zip(ours, theirs)]
+        if not key.endswith("_per_s"):  # a time
+            ratios = [1 / ratio for ratio in ratios]
+        return {3: median(ours, key), 4: median(theirs, key),
+                5: f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+                6: median(ours, "memory_mib"), 7: median(theirs, "memory_mib")}
 
     def spread(self, table, row, number):
         expected = {}

@@ -6,7 +6,11 @@ import tempfile
 from pathlib import Path
 
 source = Path(sys.argv[1])
-studies = source / "configs" / "study"
+
+# A page with its records, by the folder that holds them.
+PAGES = {"configs/study": ("results/quickstart.md", "quickstart.json"),
+         "scripts/peers": ("README.md", "generation.json", "speed.json", "speed_zen5.json", "speed_zen4.json",
+                           "positions.json", "decoding.json")}
 
 # What is changed: a file, a text in it and its replacement; and what the audit says.
 CASES = [
@@ -21,6 +25,9 @@ CASES = [
      "quickstart.json, results, rope, validation loss"),
     ("a corrected p", "quickstart.json", "0.020352470954712477", "0.010176235477356238",
      "quickstart.json, differences, learned, p, Holm"),
+    ("a ratio", "generation.json", "1.32 (1.20 to 1.39)", "1.42 (1.20 to 1.39)",
+     "generation.json, results, prompt, batch 1, fp32, times as fast"),
+    ("a cell of a comparison", "README.md", "| 1069 | 894.2 |", "| 1096 | 894.2 |", "ours: has 1096, the record gives 1069"),
 ]
 
 
@@ -30,14 +37,15 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             (place / "results").mkdir()
-            for name in ("quickstart.json", "results/quickstart.md"):
-                text = (studies / name).read_text()
+            origin, files = next(item for item in PAGES.items() if file is None or file in item[1])
+            for name in files:
+                text = (source / origin / name).read_text()
                 if name == file:
                     assert old in text, f"{name} has no {old}"
                     text = text.replace(old, new)
                 (place / name).write_text(text)
-            run = subprocess.run([sys.executable, source / "scripts" / "audit", place / "results" / "quickstart.md",
-                                  "--no-scipy"], capture_output=True, text=True)
+            run = subprocess.run([sys.executable, source / "scripts" / "audit", place / files[0], "--no-scipy"],
+                                 capture_output=True, text=True)
         good = run.returncode == (0 if said is None else 1) and (said or "") in run.stderr
         if not good:
             failures += 1
