@@ -208,7 +208,7 @@ class Page:
         if column == "seeds":
             return len(record.rows[row].runs), False
         index = record.column(table, column)
-        stored = next((r for r in record.tables[table]["rows"] if r[0] == row or
+        stored = next((r for r in record.tables[table]["rows"] if row in (r[0], f"{r[0]}, {r[1]}") or
                        table == "results" and ", ".join(str(r[i]) for i in record.labels()) == row), None)
         runs = record.rows.get(row)
         if index is None or stored is None:  # a figure of the runs

@@ -107,7 +107,7 @@ class Record:
     def labels(self):
         """The columns of the table of results that name its rows."""
         columns = self.tables["results"]["columns"]
-        tuned = self.document.get("protocol", {}).get("tuned", [])
+        tuned = self.document.get("protocol", {}).get("tuned", []) + self.document.get("tuning", {}).get("keys", [])
         return [i for i, column in enumerate(columns)
                 if column["alignment"] == "left" and column["key"] not in tuned]
 
