@@ -155,11 +155,15 @@ class RecordAudit:
         return expected
 
     def translations(self, table, row, number):
-        return {}  # the decoded sets are not in the record
+        runs = self.record.rows.get(row[0])  # the decoded sets are not in the record, newer ones have scores
+        return {i: Record.mean_cell(runs, {**column, "key": "test_" + column["key"]})
+                for i, column in enumerate(table["columns"][1:], 1)
+                if runs and runs.figures("test_" + column["key"])}
 
     def translation_tests(self, table, row, number):
         at = {column["title"]: i for i, column in enumerate(table["columns"])}
-        corrected = holm([other[at["p"]] for other in table["rows"]])
+        tested = at.get("p, two-sided", at.get("p"))  # before 0.2.0 there was the bootstrap's alone
+        corrected = holm([other[tested] for other in table["rows"]])
         return {at["difference"]: row[at["BLEU"]] - row[at["the reference's"]], at["p, Holm"]: corrected[number]}
 
     def order(self):
