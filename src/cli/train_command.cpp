@@ -15,6 +15,7 @@
 #include "base/launch.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/shipped.h"
 #include "cli/command.h"
 #include "config/load.h"
 #include "runs/model_source.h"
@@ -259,7 +260,12 @@ void add_train_command(CLI::App& program) {
     // In `train --resume CONFIG`, the word after the flag is the file.
     if (!known && config->count() == 0) options->config = std::exchange(options->resume, "");
     std::error_code error;
-    if (std::filesystem::is_directory(options->config, error)) take_folder(*options);
+    if (std::filesystem::is_directory(options->config, error)) {
+      take_folder(*options);
+    } else if (options->resumes && !std::filesystem::path(options->config).has_extension() &&
+               !std::filesystem::exists(located(options->config), error)) {
+      throw_usage(options->config, "there is no such run", "`roformer runs list` shows those here");
+    }
     if (options->config.empty() && options->resumes) options->config = stored_config(*options);
     if (options->config.empty()) throw CLI::RequiredError("config");
     if (!options->resume.empty() && options->resume != "auto") {

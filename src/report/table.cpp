@@ -61,6 +61,17 @@ bool Table::is_best(std::size_t row, std::size_t column) const {
   return figures > equal;  // where all are equal, or there is but one, none has won
 }
 
+Table Table::only(const std::vector<std::size_t>& columns) const {
+  const auto chosen = [&](const auto& all) {
+    std::remove_cvref_t<decltype(all)> some;
+    for (const std::size_t column : columns) some.push_back(all[column]);
+    return some;
+  };
+  Table part(chosen(columns_));
+  for (const std::vector<Cell>& cells : rows_) part.add_row(chosen(cells));
+  return part;
+}
+
 double cell_value(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
   if (const auto* number = std::get_if<double>(&cell)) return *number;

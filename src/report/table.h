@@ -56,6 +56,8 @@ class Table {
   std::string longest_deviation(std::size_t column) const;
   // True for a figure that its column marks as the best; several may share that, but not all.
   bool is_best(std::size_t row, std::size_t column) const;
+  // A table of these columns.
+  Table only(const std::vector<std::size_t>& columns) const;
 
  private:
   std::vector<Column> columns_;
@@ -68,7 +70,8 @@ double cell_value(const Cell& cell);
 Cell as_words(const Cell& cell, const Column& column);
 
 // Aligned columns, two spaces apart, a rule under the heading. Where it is wider than `width`,
-// headings and words are wrapped, the widest column first; figures never are.
+// headings and words are wrapped, the widest column first; figures never are. A table that is still
+// too wide is continued below itself: each part has some of the columns after the first.
 struct TextTableOptions {
   std::size_t width = 100;
 };
@@ -80,6 +83,7 @@ class TextTableRows {
  public:
   explicit TextTableRows(const Table& expected, const TextTableOptions& options = {});
 
+  std::size_t width() const;
   std::string head(const Table& table) const;
   std::string row(const Table& table, std::size_t row) const;
   std::string rows(const Table& table) const;  // all of them

@@ -50,6 +50,14 @@ std::size_t longest_word(const std::string& text) {
   return longest;
 }
 
+// The widest cell of a column, its heading included.
+std::size_t natural_width(const Table& table, std::size_t column,
+                          const std::vector<std::vector<std::string>>& texts) {
+  std::size_t width = columns_of(clean_text(table.columns()[column].heading()));
+  for (const auto& row : texts) width = std::max(width, columns_of(row[column]));
+  return width;
+}
+
 // The narrowest that a column gets: figures and headings' words whole, other words at least
 // `kNarrowest` cells of them, and in the first column, which names the rows, `kName`.
 std::size_t least_width(const Table& table, std::size_t column,
@@ -86,6 +94,26 @@ void append_lines(std::string& result, const Table& table, const std::vector<std
   }
 }
 
+// Tables of some of the columns each, none wider than `width` if that can be. Each begins with the
+// first column, which names the rows.
+std::vector<Table> parts_of(const Table& table, std::size_t width) {
+  const std::vector<std::vector<std::string>> texts = cell_texts(table);
+  std::vector<std::vector<std::size_t>> parts;
+  std::size_t used = 0;
+  for (std::size_t column = 1; column < table.columns().size(); ++column) {
+    const std::size_t wanted = kGap + natural_width(table, column, texts);
+    if (parts.empty() || used + wanted > width) {
+      parts.push_back({0});
+      used = natural_width(table, 0, texts);
+    }
+    parts.back().push_back(column);
+    used += wanted;
+  }
+  std::vector<Table> result;
+  for (const std::vector<std::size_t>& part : parts) result.push_back(table.only(part));
+  return result;
+}
+
 std::string markdown_cell(std::string_view text) {
   std::string result;
   for (const char c : clean_text(text)) {
@@ -109,8 +137,7 @@ TextTableRows::TextTableRows(const Table& expected, const TextTableOptions& opti
   std::vector<std::size_t> least;
   std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    std::size_t width = columns_of(clean_text(columns[column].heading()));
-    for (const auto& row : texts) width = std::max(width, columns_of(row[column]));
+    const std::size_t width = natural_width(expected, column, texts);
     widths_.push_back(width);
     least.push_back(std::min(width, least_width(expected, column, texts)));
     total += width;
@@ -124,6 +151,12 @@ TextTableRows::TextTableRows(const Table& expected, const TextTableOptions& opti
     if (widest == columns.size()) break;
     --widths_[widest];
   }
+}
+
+std::size_t TextTableRows::width() const {
+  std::size_t width = widths_.empty() ? 0 : kGap * (widths_.size() - 1);
+  for (const std::size_t column : widths_) width += column;
+  return width;
 }
 
 std::string TextTableRows::head(const Table& table) const {
@@ -154,7 +187,15 @@ std::string TextTableRows::rows(const Table& table) const {
 
 std::string to_text(const Table& table, const TextTableOptions& options) {
   const TextTableRows text(table, options);
-  return text.head(table) + text.rows(table);
+  if (text.width() <= options.width || table.columns().size() <= 2) {
+    return text.head(table) + text.rows(table);
+  }
+  std::string result;
+  for (const Table& part : parts_of(table, options.width)) {
+    const TextTableRows rows(part, options);
+    result += (result.empty() ? "" : "\n") + rows.head(part) + rows.rows(part);
+  }
+  return result;
 }
 
 std::size_t terminal_width() {

@@ -166,6 +166,25 @@ TEST_CASE("rows that are printed one by one are those of the whole table") {
   }
 }
 
+TEST_CASE("a table that is too wide is continued below itself") {
+  CHECK("\n" + to_text(sample(), {.width = 40}) == R"(
+scheme         parameters          loss
+─────────────  ──────────  ────────────
+rope            4,512,345   3.92 ± 0.01
+t5|32, "wide"         980  13.90
+
+scheme         speed (tokens/s)
+─────────────  ────────────────
+rope                     10,250
+t5|32, "wide"                 –
+)");
+  // Narrower than any two columns: a part for each of them.
+  const std::string text = to_text(sample(), {.width = 1});
+  for (const char* figure : {"4,512,345", "3.92 ± 0.01", "10,250"}) {
+    CHECK(text.find(figure) != std::string::npos);
+  }
+}
+
 TEST_CASE("a table as LaTeX with booktabs") {
   CHECK("\n" + to_latex(sample(), {.title = "A & B", .note = "50 % more."}) == R"(
 % needs \usepackage{booktabs}
