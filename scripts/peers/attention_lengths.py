@@ -11,11 +11,11 @@ Alternate the two programs on an otherwise idle machine and quote the ratio of t
 """
 import argparse
 import json
-import math
 import time
 
 import torch
 import torch.nn.functional as functional
+from favor import favor, feature_count, orthogonal_matrix, rotated
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
 parser.add_argument("--lengths", default="512,1024,2048,4096")
@@ -30,35 +30,8 @@ torch.set_num_threads(options.threads)
 torch.set_flush_denormal(True)  # as roformer does; without it some steps take twice as long
 
 HEAD = options.width // options.heads
-FEATURES = max(2, 2 * round(HEAD * math.log(HEAD) / 2))  # D ln D, even: as `attention.features: 0`
+MATRIX = orthogonal_matrix(feature_count(HEAD), HEAD).to(options.device)
 CHUNK = 128
-
-
-def rotated(x):
-    """RoPE in pairs of neighbours, base 10000. x [B, H, L, D]."""
-    angles = torch.arange(x.shape[-2], device=x.device)[:, None] * 10000.0 ** (
-        -torch.arange(0, HEAD, 2, device=x.device) / HEAD)
-    cos, sin = angles.cos(), angles.sin()
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
-
-
-def orthogonal_matrix():
-    """[FEATURES, HEAD]: orthogonal rows in blocks of HEAD, as long as Gaussian vectors."""
-    blocks = [torch.linalg.qr(torch.randn(HEAD, HEAD))[0] for _ in range(-(-FEATURES // HEAD))]
-    return torch.cat(blocks)[:FEATURES] * torch.randn(FEATURES, HEAD).norm(dim=1, keepdim=True)
-
-
-MATRIX = orthogonal_matrix().to(options.device)
-
-
-def favor(x, is_query, epsilon=1e-4):
-    """Positive random features of exp(q.k / sqrt(D)), stabilised by their maximum."""
-    x = x * HEAD ** -0.25
-    projected = x @ MATRIX.T
-    largest = projected.amax(-1, True) if is_query else projected.amax((-2, -1), True)
-    half_square = (x * x).sum(-1, True) / 2
-    return ((projected - half_square - largest.detach()).exp() + epsilon) * FEATURES ** -0.5
 
 
 def linear(query, key, value):
@@ -82,7 +55,7 @@ def softmax(q, k, v):
 KERNELS = {
     "softmax": lambda q, k, v: softmax(rotated(q), rotated(k), v),
     "elu": lambda q, k, v: linear(functional.elu(rotated(q)) + 1, functional.elu(rotated(k)) + 1, v),
-    "favor": lambda q, k, v: linear(favor(rotated(q), True), favor(rotated(k), False), v),
+    "favor": lambda q, k, v: linear(favor(rotated(q), MATRIX, True), favor(rotated(k), MATRIX, False), v),
 }
 projection = torch.nn.Linear(options.width, 3 * options.width).to(options.device)
 output = torch.nn.Linear(options.width, options.width).to(options.device)

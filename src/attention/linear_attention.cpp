@@ -9,6 +9,7 @@
 #include "tensor/attention_record.h"
 #include "tensor/dispatch.h"
 #include "tensor/linear_attention_operations.h"
+#include "tensor/linear_heads.h"
 #include "tensor/on_device.h"
 
 namespace roformer {
@@ -128,6 +129,36 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
   if (before > 0) past = state_of(key.narrow(-2, 0, before), value.narrow(-2, 0, before));
   if (past.defined()) sums = sums + at::matmul(query, past);
   return sums / denominator;
+}
+
+at::Tensor attend_linearly(const LinearAttentionInputs& in, const at::Tensor& value, bool causal) {
+  const bool before = in.attention.linear_rotation == LinearRotation::before;
+  if (can_attend_linear_heads(value) && in.query.sizes() == in.key.sizes() &&
+      !in.context.mask.defined()) {
+    note_attention(AttentionUse::linear, value);
+    const std::int64_t width = in.query.size(-1);
+    const LinearHeadsResult result =
+        linear_heads({.query = in.query,
+                      .key = in.key,
+                      .value = value,
+                      .causal = causal,
+                      .matrix = in.matrix,
+                      .epsilon = in.attention.favor_epsilon,
+                      .stabilized = in.attention.favor_stabilize,
+                      .rotation = in.scheme.rotation(
+                          in.context, before || !in.matrix.defined() ? width : in.matrix.size(0)),
+                      .rotates_features = !before,
+                      .least_denominator = kLeastDenominator},
+                     DenominatorCheck::wanted());
+    if (DenominatorCheck::wanted()) DenominatorCheck::look(result.denominator, result.bound);
+    return result.output;
+  }
+  // With bfloat16's 8 bits of mantissa a sum over many keys would stop growing.
+  const at::ScalarType type = value.scalar_type(), wide = accumulate_type(type);
+  LinearAttentionInputs inputs = in;
+  inputs.query = in.query.to(wide);
+  inputs.key = in.key.to(wide);
+  return linear_attention(linear_features(inputs), value.to(wide), causal).to(type);
 }
 
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step) {

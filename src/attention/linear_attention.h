@@ -48,6 +48,11 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before = {});
 
+// The whole of it for texts whose queries are their keys' tokens; on CPUs in one operation
+// (tensor/linear_heads.h). Sums are in float or double, the result in value's type.
+at::Tensor attend_linearly(const LinearAttentionInputs& inputs, const at::Tensor& value,
+                           bool causal);
+
 // The random key of a training step's matrices; it changes every attention.redraw steps. Outside
 // training it is 0, so that evaluations are repeatable and comparable.
 std::uint64_t favor_key(const AttentionSettings& attention, std::uint64_t seed, std::int64_t step);

@@ -108,16 +108,13 @@ Parts for_each_query_head(const Parts& parts) {
 
 at::Tensor by_linear_attention(const SelfAttentionInputs& in, PositionSession& session,
                                const Parts& parts, const AttentionContext& context) {
-  // With bfloat16's 8 bits of mantissa a sum over many keys would stop growing.
-  const at::ScalarType type = parts.value.scalar_type(), wide = accumulate_type(type);
-  const LinearFeatures features =
-      linear_features({.query = parts.query.to(wide),
-                       .key = parts.key.to(wide),
-                       .scheme = session.scheme(in.layer),
-                       .attention = session.attention(in.layer),
-                       .context = context,
-                       .matrix = session.feature_matrix(in.layer, parts.query.size(-1))});
-  return linear_attention(features, parts.value.to(wide), session.causal()).to(type);
+  return attend_linearly({.query = parts.query,
+                          .key = parts.key,
+                          .scheme = session.scheme(in.layer),
+                          .attention = session.attention(in.layer),
+                          .context = context,
+                          .matrix = session.feature_matrix(in.layer, parts.query.size(-1))},
+                         parts.value, session.causal());
 }
 
 // The scheme's inputs for a block's tokens, [B, H, L, F]; undefined where it has none.

@@ -10,6 +10,7 @@
 #include "tensor/attention_kernels.h"
 #include "tensor/dispatch.h"
 #include "tensor/gradient.h"
+#include "tensor/head_memory.h"
 #include "tensor/parallel.h"
 #include "tensor/products.h"
 
@@ -140,7 +141,7 @@ class HouseholderHead {
   void forward() {
     const Matrix<A> keys = copied(key(), length_);
     const Matrix<A> sums = matrix(kChunk, width_);
-    A* const inverse = memory(kChunk);
+    A* const inverse = memory_(kChunk);
     for (begin_ = 0; begin_ < length_; begin_ = end_) {
       begin_chunk(keys);
       loops_.softmax({.rows = rows(),
@@ -219,16 +220,10 @@ class HouseholderHead {
   Matrix<A> to_scaled_, to_w_, to_query_, to_carried_query_, to_carrier_;
   Matrix<A> to_through_, to_seen_, to_inner_, to_inverse_, to_along_;
 
-  // A thread's memory, given out from the beginning for each head.
-  std::size_t taken_ = 0;
-  A* memory(std::int64_t count) {
-    thread_local std::vector<Scratch<A>> blocks;
-    if (taken_ == blocks.size()) blocks.emplace_back();
-    return blocks[taken_++](count);
-  }
+  HeadMemory<A> memory_;
 
   Matrix<A> matrix(std::int64_t rows, std::int64_t columns) {
-    return {memory(rows * columns), columns};
+    return {memory_(rows * columns), columns};
   }
   Matrix<A> zeros(std::int64_t rows, std::int64_t columns) {
     const Matrix<A> x = matrix(rows, columns);
@@ -436,17 +431,11 @@ void for_heads(const Call& call, const Function& function) {
   });
 }
 
-// [B, H, L, D] with the tokens of a text side by side, as the layers around it hold them.
-at::Tensor like_tokens(const at::Tensor& x, at::ScalarType type) {
-  return at::empty({x.size(0), x.size(2), x.size(1), x.size(3)}, x.options().dtype(type))
-      .transpose(1, 2);
-}
-
 }  // namespace
 }  // namespace householder
 
 at::Tensor householder_attention(const HouseholderAttention& in) {
-  using householder::Call, householder::for_heads, householder::like_tokens;
+  using householder::Call, householder::for_heads;
   const at::ScalarType type = in.query.scalar_type(), wide = accumulate_type(type);
   ROFORMER_ASSERT(has_block_products() && in.w.scalar_type() == wide &&
                   in.beta.scalar_type() == wide);

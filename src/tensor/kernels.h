@@ -224,6 +224,7 @@ struct KernelTable {
   void (*exponential_features)(const ExponentialFeatures<Accumulate<T>>&, std::int64_t rows);
   void (*exponential_features_backward)(const ExponentialFeaturesBackward<Accumulate<T>>&,
                                         std::int64_t rows);
+  void (*elu_features)(const Accumulate<T>* x, Accumulate<T>* features, std::int64_t count);
   void (*attend_few)(const FewQueries<T>&);
 };
 

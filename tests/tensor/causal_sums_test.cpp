@@ -1,13 +1,10 @@
-// The sums of causal linear attention by loops of the program's own against LibTorch's operations
-// on all pairs, in float64 with recorded gradients.
+// The sums of causal linear attention by chunks against those over all pairs, with gradients.
 #include "tensor/linear_attention_operations.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "catch.h"
 #include "distance.h"
-#include "tensor/dispatch.h"
 
 using namespace roformer;
 
@@ -80,22 +77,4 @@ TEST_CASE("causal sums by chunks are those over all pairs, with their gradients"
   const Results expected = example.plain();
   compare(example.chunked(at::kDouble), expected, 1e-13);
   compare(example.chunked(at::kFloat), expected, 1e-5);
-  const ComposedForms composed;
-  compare(example.chunked(at::kDouble), expected, 1e-13);
-}
-
-TEST_CASE("causal sums take what is spread over heads or texts, and are the same on any threads") {
-  at::manual_seed(8);
-  const at::Tensor query = at::randn({1, kHeads, 70, kFeatures}),
-                   key = at::randn({1, 1, 70, kFeatures}).expand(query.sizes()),
-                   value = at::randn({1, kHeads, kWidth, 70}).transpose(2, 3);
-  const at::Tensor expected = at::matmul(at::matmul(query, key.transpose(2, 3)).tril(), value);
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
-  const at::Tensor one = causal_products(query, key, value);
-  at::set_num_threads(3);
-  const at::Tensor three = causal_products(query, key, value);
-  at::set_num_threads(threads);
-  CHECK(at::equal(one, three));
-  CHECK(distance(one, expected) < 1e-5 * expected.abs().max().item<double>());
 }

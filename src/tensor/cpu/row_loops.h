@@ -395,4 +395,12 @@ void exponential_features_backward(const ExponentialFeaturesBackward<A>& o, std:
   }
 }
 
+// elu(x) + 1
+template <typename A>
+void elu_features(const A* __restrict x, A* __restrict features, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    features[i] = exponential(std::min(x[i], A(0))) + std::max(x[i], A(0));
+  }
+}
+
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE

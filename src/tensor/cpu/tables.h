@@ -29,6 +29,7 @@ KernelTable<T> row_kernels() {
           .running_sums = running_sums<Accumulate<T>>,
           .exponential_features = exponential_features<Accumulate<T>>,
           .exponential_features_backward = exponential_features_backward<Accumulate<T>>,
+          .elu_features = elu_features<Accumulate<T>>,
           .attend_few = attend_few<T>};
 }
 
