@@ -135,7 +135,7 @@ at::Tensor attend_linearly(const LinearAttentionInputs& in, const at::Tensor& va
   const bool before = in.attention.linear_rotation == LinearRotation::before;
   if (can_attend_linear_heads(value) && in.query.sizes() == in.key.sizes() &&
       !in.context.mask.defined()) {
-    note_attention(AttentionUse::linear, value);
+    note_attention(AttentionUse::linear, in.query);
     const std::int64_t width = in.query.size(-1);
     const LinearHeadsResult result =
         linear_heads({.query = in.query,

@@ -25,8 +25,17 @@ struct LayerKept {
   double rest = 0;            // of the norms and the feed-forward layer
 };
 
+struct StackShape {
+  std::int64_t layers = 0;
+  double tokens = 0, targets = 0;  // targets: rows that the last layer computes after its attention
+  double length = 0;
+  std::int64_t layers_with_scores = 0;
+  bool on_cpu = false;
+  double bytes = kWide;  // of an activation
+};
+
 LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& attention,
-                        double length, bool keeps_scores, bool rotates) {
+                        const StackShape& shape, bool keeps_scores, bool rotates) {
   const auto width = static_cast<double>(model.width);
   const auto heads = static_cast<double>(model.heads),
              of_head = static_cast<double>(model.features_of_head());
@@ -35,7 +44,10 @@ LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& att
   const double inner =
       (is_gated(model.activation) ? 3 : 2) * static_cast<double>(model.feed_forward);
   LayerKept kept{.attention = 2 * queries + 2 * keys, .rest = 4 * width + inner};
-  if (attention.kernel != AttentionKernel::softmax) {
+  if (attention.kernel != AttentionKernel::softmax && shape.on_cpu && keys == queries) {
+    // Denominators and, beside an output that was rounded, the wide one (tensor/linear_heads.h).
+    kept.wide_attention = heads + (shape.bytes < kWide ? queries : 0);
+  } else if (attention.kernel != AttentionKernel::softmax) {
     // The features of queries and keys, again where they are rotated, and wide copies of the
     // inputs.
     const auto features =
@@ -47,20 +59,14 @@ LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& att
   } else if (keeps_scores || attention.dropout > 0) {
     const double scores = attention.dropout > 0 ? 2.25 : 1;  // and what dropout leaves of them
     kept.attention += 1.5 * queries;
-    kept.wide_attention = scores * heads * length;
+    kept.wide_attention = scores * heads * shape.length;
   }
   return kept;
 }
 
-struct StackShape {
-  std::int64_t layers = 0;
-  double tokens = 0, targets = 0;  // targets: rows that the last layer computes after its attention
-  double length = 0;
-  std::int64_t layers_with_scores = 0;
-};
-
 // Bytes that one stack keeps.
-double stack_bytes(const Settings& settings, const StackShape& shape, double bytes) {
+double stack_bytes(const Settings& settings, const StackShape& shape) {
+  const double bytes = shape.bytes;
   const ModelSettings& model = settings.model;
   const auto width = static_cast<double>(model.width);
   const std::vector<AttentionSettings> attention =
@@ -72,8 +78,8 @@ double stack_bytes(const Settings& settings, const StackShape& shape, double byt
   double sum = 2 * width * shape.tokens * bytes;  // the embedding and its norm
   double largest = 0;                             // of the recomputed parts
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    const LayerKept kept = kept_of_layer(model, attention[static_cast<std::size_t>(i)],
-                                         shape.length, i < shape.layers_with_scores, rotates);
+    const LayerKept kept = kept_of_layer(model, attention[static_cast<std::size_t>(i)], shape,
+                                         i < shape.layers_with_scores, rotates);
     const bool last = i + 1 == shape.layers;
     const double in_attention =
         shape.tokens * (bytes * kept.attention + kWide * kept.wide_attention);
@@ -132,12 +138,14 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
                    .tokens = tokens,
                    .targets = over_vocabulary || details.targets >= 0 ? targets : tokens,
                    .length = length,
-                   .layers_with_scores = details.layers_with_scores};
+                   .layers_with_scores = details.layers_with_scores,
+                   .on_cpu = plan.device.is_cpu(),
+                   .bytes = bytes};
   double activations = 0;
   if (facts.has_decoder) {
     StackShape encoder = stack;
     encoder.tokens = encoder.targets = details.source_tokens >= 0 ? details.source_tokens : tokens;
-    activations += stack_bytes(settings, encoder, bytes);
+    activations += stack_bytes(settings, encoder);
     const std::int64_t layers = settings.translation.decoder_layers;
     if (layers > 0) stack.layers = layers;
     // Attention to the source: queries, output and a norm for each target token, keys and values
@@ -146,7 +154,7 @@ MemoryEstimate estimate_memory(const Settings& settings, std::int64_t parameters
     activations +=
         bytes * static_cast<double>(stack.layers) * width * (4 * tokens + 2 * encoder.tokens);
   }
-  activations += stack_bytes(settings, stack, bytes);
+  activations += stack_bytes(settings, stack);
   if (plan.precision == Precision::bf16) activations += 2 * count;  // the weights, rounded
 
   const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
