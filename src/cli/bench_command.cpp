@@ -90,7 +90,7 @@ void print_profile(const StepProfile& profile, at::Device device) {
         "graphs, which leave less of that.\n\n",
         100 * profile.idle_share);
   }
-  const TextTableOptions width{.width = terminal_width()};
+  const TextTableOptions width = for_terminal();
   fmt::print("{}\n", to_text(parts_table("part of a step", profile.parts), width));
   fmt::print("{}", to_text(parts_table("its longest operations", profile.operations), width));
 }

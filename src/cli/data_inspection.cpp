@@ -300,7 +300,7 @@ std::string describe_rules(const ParallelDescription& about) {
       [](const PairCounts& counts) { return counts.invalid; });
   add("texts of one language only", false,
       [](const PairCounts& counts) { return counts.unmatched; });
-  return to_text(table, {.width = terminal_width()});
+  return to_text(table, for_terminal());
 }
 
 std::string describe_splits(const ParallelDescription& about) {
@@ -331,7 +331,7 @@ std::string describe_splits(const ParallelDescription& about) {
     }
     table.add_row(std::move(cells));
   }
-  return to_text(table, {.width = terminal_width()});
+  return to_text(table, for_terminal());
 }
 
 }  // namespace roformer

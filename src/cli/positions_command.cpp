@@ -90,8 +90,7 @@ void list_schemes(const PositionsOptions& options) {
       "others). Held against: models that tests compare with transformers; golden cases check "
       "every scheme.",
       settings.model.layers, settings.model.width, settings.model.heads);
-  std::cout << to_text(table, {.width = terminal_width()}) << '\n'
-            << wrapped(note, terminal_width()) << '\n';
+  std::cout << to_text(table, for_terminal()) << '\n' << wrapped(note, terminal_width()) << '\n';
 }
 
 Table option_table(const std::string& scheme) {
@@ -143,7 +142,7 @@ void show_scheme(const PositionsOptions& options) {
   if (table.rows().empty()) return;
   std::cout << fmt::format("\nOptions, --position.{}.OPTION, in short --position.OPTION:\n\n",
                            options.name)
-            << to_text(table, {.width = terminal_width()});
+            << to_text(table, for_terminal());
 }
 
 void verify_schemes(const PositionsOptions& options) {
@@ -194,7 +193,7 @@ void verify_schemes(const PositionsOptions& options) {
     }
     table.add_row(std::move(row));
   }
-  std::cout << to_text(table, {.width = terminal_width()})
+  std::cout << to_text(table, for_terminal())
             << fmt::format(
                    "\n{} of {} cases passed. Figures are the worst error as a share of the "
                    "tolerance (above 1: a miss), in float64 and float32.\n",

@@ -117,7 +117,7 @@ std::string text_table(const ScoreTable& scores, int decimals) {
     }
     table.add_row(std::move(cells));
   }
-  std::string text = to_text(table, {.width = terminal_width()}) + "\n";
+  std::string text = to_text(table, for_terminal()) + "\n";
   if (tested) text += wrapped(explanation(scores), terminal_width()) + "\n\n";
   for (const MetricColumn& metric : scores.columns) {
     text += metric.name + "|" + metric.signature + "\n";

@@ -65,7 +65,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
         settings.training.patience);
   }
   if (!settings.stages.empty()) {
-    fmt::print("\n{}\n", to_text(stage_table(settings, summary), {.width = terminal_width()}));
+    fmt::print("\n{}\n", to_text(stage_table(settings, summary), for_terminal()));
   }
   if (const ValidationRecord* best = summary.best()) {
     // Puts the figure that ranks the checkpoints first.
@@ -262,7 +262,8 @@ void add_train_command(CLI::App& program) {
     std::error_code error;
     if (std::filesystem::is_directory(options->config, error)) {
       take_folder(*options);
-    } else if (options->resumes && !std::filesystem::path(options->config).has_extension() &&
+    } else if (options->resumes && !options->config.empty() &&
+               !std::filesystem::path(options->config).has_extension() &&
                !std::filesystem::exists(located(options->config), error)) {
       throw_usage(options->config, "there is no such run", "`roformer runs list` shows those here");
     }

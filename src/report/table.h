@@ -71,10 +71,13 @@ Cell as_words(const Cell& cell, const Column& column);
 
 // Aligned columns, two spaces apart, a rule under the heading. Where it is wider than `width`,
 // headings and words are wrapped, the widest column first; figures never are. A table that is still
-// too wide is continued below itself: each part has some of the columns after the first.
+// too wide can be continued below itself: each part has some of the columns after the first.
 struct TextTableOptions {
   std::size_t width = 100;
+  bool continued = false;
 };
+// Of tables on standard output: continued on a terminal, whole lines in a file.
+TextTableOptions for_terminal();
 std::string to_text(const Table& table, const TextTableOptions& options = {});
 
 // The same for rows that are printed one by one, before the last is known: laid out by a table of

@@ -138,7 +138,7 @@ std::string formatted(const Table& table, std::string_view format, const TableWo
            "\n";
   }
   ROFORMER_ASSERT(format == "text");
-  return to_text(table, {.width = terminal_width()});
+  return to_text(table, for_terminal());
 }
 
 }  // namespace roformer

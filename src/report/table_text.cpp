@@ -187,7 +187,7 @@ std::string TextTableRows::rows(const Table& table) const {
 
 std::string to_text(const Table& table, const TextTableOptions& options) {
   const TextTableRows text(table, options);
-  if (text.width() <= options.width || table.columns().size() <= 2) {
+  if (!options.continued || text.width() <= options.width || table.columns().size() <= 2) {
     return text.head(table) + text.rows(table);
   }
   std::string result;
@@ -201,6 +201,10 @@ std::string to_text(const Table& table, const TextTableOptions& options) {
 std::size_t terminal_width() {
   constexpr std::size_t kPage = 120;
   return terminal_columns(STDOUT_FILENO, kPage);
+}
+
+TextTableOptions for_terminal() {
+  return {.width = terminal_width(), .continued = ::isatty(STDOUT_FILENO) == 1};
 }
 
 std::string to_markdown(const Table& table) {

@@ -167,7 +167,7 @@ TEST_CASE("rows that are printed one by one are those of the whole table") {
 }
 
 TEST_CASE("a table that is too wide is continued below itself") {
-  CHECK("\n" + to_text(sample(), {.width = 40}) == R"(
+  CHECK("\n" + to_text(sample(), {.width = 40, .continued = true}) == R"(
 scheme         parameters          loss
 ─────────────  ──────────  ────────────
 rope            4,512,345   3.92 ± 0.01
@@ -179,7 +179,7 @@ rope                     10,250
 t5|32, "wide"                 –
 )");
   // Narrower than any two columns: a part for each of them.
-  const std::string text = to_text(sample(), {.width = 1});
+  const std::string text = to_text(sample(), {.width = 1, .continued = true});
   for (const char* figure : {"4,512,345", "3.92 ± 0.01", "10,250"}) {
     CHECK(text.find(figure) != std::string::npos);
   }
@@ -224,6 +224,6 @@ TEST_CASE("a table in each form that commands print") {
   CHECK(formatted(table, "markdown") == to_markdown(table));
   CHECK(formatted(table, "csv") == to_csv(table));
   CHECK(formatted(table, "json") == to_json(table).dump(2) + "\n");
-  CHECK(formatted(table, "text") == to_text(table, {.width = terminal_width()}));
+  CHECK(formatted(table, "text") == to_text(table, for_terminal()));
   CHECK(formatted(table, "latex") == to_latex(table));
 }
