@@ -42,6 +42,7 @@ at::Tensor causal_products(const at::Tensor& query, const at::Tensor& key,
                            const at::Tensor& value) {
   check(query, key);
   const std::int64_t batch = query.size(0), heads = query.size(1), length = query.size(2);
+  if (length == 1) return causal_denominators(query, key) * value;  // a decoding step
   const std::int64_t chunk = std::min(kChunk, length), chunks = (length + chunk - 1) / chunk;
   const auto split = [&](const at::Tensor& x) {  // [B, H, N, C, ..], zeros after the end
     const std::int64_t missing = chunks * chunk - length;
@@ -62,7 +63,7 @@ at::Tensor causal_products(const at::Tensor& query, const at::Tensor& key,
 
 at::Tensor causal_denominators(const at::Tensor& query, const at::Tensor& key) {
   check(query, key);
-  return (query * key.cumsum(-2)).sum(-1, true);
+  return (query * (key.size(2) == 1 ? key : key.cumsum(-2))).sum(-1, true);
 }
 
 FavorFeatures favor_features(const FavorInputs& in) {
