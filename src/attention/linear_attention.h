@@ -48,8 +48,8 @@ at::Tensor linear_attention(const LinearFeatures& features, const at::Tensor& va
 at::Tensor linear_denominator(const LinearFeatures& features, bool causal,
                               const LinearSums& before = {});
 
-// The whole of it for texts whose queries are their keys' tokens; on CPUs in one operation
-// (tensor/linear_heads.h). Sums are in float or double, the result in value's type.
+// Features and attention of whole texts, in which every token is a query and a key. On CPUs it is
+// one operation (tensor/linear_heads.h). Sums are in float or double, the result in value's type.
 at::Tensor attend_linearly(const LinearAttentionInputs& inputs, const at::Tensor& value,
                            bool causal);
 

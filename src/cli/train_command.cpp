@@ -177,6 +177,10 @@ std::string stored_config(const TrainOptions& options) {
   return (runs / run / "config.yaml").string();
 }
 
+bool named_like_configuration(const std::filesystem::path& path) {
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
 // For `train runs/mine --resume`: replaces the folder by --runs and --run.
 void take_folder(TrainOptions& options) {
   std::filesystem::path folder = std::filesystem::path(options.config).lexically_normal();
@@ -263,7 +267,7 @@ void add_train_command(CLI::App& program) {
     if (std::filesystem::is_directory(options->config, error)) {
       take_folder(*options);
     } else if (options->resumes && !options->config.empty() &&
-               !std::filesystem::path(options->config).has_extension() &&
+               !named_like_configuration(options->config) &&
                !std::filesystem::exists(located(options->config), error)) {
       throw_usage(options->config, "there is no such run", "`roformer runs list` shows those here");
     }

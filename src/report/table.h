@@ -76,7 +76,7 @@ struct TextTableOptions {
   std::size_t width = 100;
   bool continued = false;
 };
-// Of tables on standard output: continued on a terminal, whole lines in a file.
+// For tables on standard output: continued on a terminal, whole lines elsewhere.
 TextTableOptions for_terminal();
 std::string to_text(const Table& table, const TextTableOptions& options = {});
 

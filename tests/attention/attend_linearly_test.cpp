@@ -111,7 +111,7 @@ TEST_CASE("linear attention head by head is that of LibTorch's operations, gradi
                      << static_cast<int>(kind.attention.linear_rotation));
     const std::vector<at::Tensor> wanted = example.composed(kind);
     check_linear(example.run(kind, at::kDouble), wanted, 1e-11);
-    // Of FAVOR+ without a stabiliser some denominators are small.
+    // Some denominators of FAVOR+ without a stabiliser are small.
     check_linear(example.run(kind, at::kFloat), wanted, 1e-4);
   }
 }
@@ -142,7 +142,7 @@ TEST_CASE("linear attention is the same on any number of threads") {
   }
 }
 
-TEST_CASE("a number that is none is not hidden by linear attention") {
+TEST_CASE("linear attention does not hide NaN") {
   LinearExample example(40);
   example.tokens[0][5][0][0] = std::numeric_limits<double>::quiet_NaN();             // of a query
   example.tokens[1][5][kLinearHeads][0] = std::numeric_limits<double>::quiet_NaN();  // of a key

@@ -188,6 +188,10 @@ TEST_CASE("a run goes on without its file, and a study is nobody's process") {
   CHECK(more.code == 0);
   CHECK(has(more.output, "tiny: 4 steps"));
   CHECK(has(run({"train", "--resume", "--run", "other", "--runs", runs}).errors, "holds no run"));
+  for (const char* name : {"/other", "/v1.2"}) {
+    CHECK(has(run({"train", runs + name, "--resume"}).errors, "there is no such run"));
+  }
+  CHECK(has(run({"train", runs + "/other.yaml", "--resume"}).errors, "no such file"));
   // In a copy of the project it is the copy that goes on.
   const std::filesystem::path copy = tiny.folder.path / "copy";
   std::filesystem::create_directories(copy);
