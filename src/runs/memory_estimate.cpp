@@ -44,9 +44,11 @@ LayerKept kept_of_layer(const ModelSettings& model, const AttentionSettings& att
   const double inner =
       (is_gated(model.activation) ? 3 : 2) * static_cast<double>(model.feed_forward);
   LayerKept kept{.attention = 2 * queries + 2 * keys, .rest = 4 * width + inner};
-  if (attention.kernel != AttentionKernel::softmax && shape.on_cpu && keys == queries) {
+  if (attention.kernel != AttentionKernel::softmax && shape.on_cpu) {
     // Denominators and, beside an output that was rounded, the wide one (tensor/linear_heads.h).
+    // Shared keys and values are repeated for each query head.
     kept.wide_attention = heads + (shape.bytes < kWide ? queries : 0);
+    if (keys != queries) kept.attention += 2 * queries;
   } else if (attention.kernel != AttentionKernel::softmax) {
     // The features of queries and keys, again where they are rotated, and wide copies of the
     // inputs.

@@ -93,6 +93,10 @@ TEST_CASE("the memory of a language model's step is estimated within 15 %") {
       std::vector<Override>{{"task", "causal_lm"}, {"attention.kernel", "favor"}},
       std::vector<Override>{
           {"task", "causal_lm"}, {"attention.kernel", "favor"}, {"position", "none"}},
+      std::vector<Override>{
+          {"task", "causal_lm"}, {"attention.kernel", "favor"}, {"training.precision", "bf16"}},
+      std::vector<Override>{
+          {"task", "causal_lm"}, {"attention.kernel", "favor"}, {"model.key_value_heads", "1"}},
       std::vector<Override>{{"task", "causal_lm"}, {"attention.kernel", "elu"}});
   const Settings settings = default_settings(small_shape(change));
   const auto objective = random_language(settings, cpu_plan(settings));
