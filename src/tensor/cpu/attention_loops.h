@@ -155,11 +155,13 @@ void row_products(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row
     for (; c + kLanes<A> <= width; c += kLanes<A>) {
       load_lanes(x + c, left);
       load_lanes(y + c, right);
-      lanes += left * right;
+      lanes.add_product(left, right);
     }
     A sum = 0;
     for (; c < width; ++c) sum += load(x[c]) * load(y[c]);
-    for (std::int64_t i = 0; i < kLanes<A>; ++i) sum += lanes[i];
+    A last[kLanes<A>];
+    store_lanes(lanes, last);
+    for (const A number : last) sum += number;
     sums[r] = sum;
   }
 }
@@ -168,7 +170,7 @@ void row_products(const M* a, std::int64_t a_row, const M* b, std::int64_t b_row
 template <typename A>
 ROFORMER_INLINE A sum_of_lanes(const Lanes<A>& lanes) {
   A numbers[kLanes<A>];
-  std::memcpy(numbers, &lanes, sizeof lanes);
+  store_lanes(lanes, numbers);
   for (std::int64_t half = kLanes<A> / 2; half > 0; half /= 2) {
     for (std::int64_t i = 0; i < half; ++i) numbers[i] += numbers[i + half];
   }
@@ -183,7 +185,7 @@ ROFORMER_INLINE Accumulate<T> product_of(const Accumulate<T>* x, const T* y, std
   for (; c + kLanes<A> <= width; c += kLanes<A>) {
     load_lanes(x + c, left);
     load_lanes(y + c, right);
-    lanes += left * right;
+    lanes.add_product(left, right);
   }
   A sum = sum_of_lanes<A>(lanes);
   for (; c < width; ++c) sum += x[c] * load(y[c]);
@@ -200,14 +202,14 @@ ROFORMER_INLINE void add_up_values(const FewQueries<T>& o, const Accumulate<T>* 
   for (std::int64_t k = 0; k < o.keys; ++k) {
     for (std::int64_t i = 0; i < count; ++i) {
       load_lanes(value + k * o.value_row + i * kLanes<A>, row);
-      sums[i] += powers[k] * row;
+      sums[i].add_product(powers[k], row);
     }
   }
   A numbers[count * kLanes<A>];
   for (std::int64_t i = 0; i < count; ++i) {
-    sums[i] *= factor;
-    std::memcpy(numbers + i * kLanes<A>, &sums[i], sizeof sums[i]);
+    store_lanes(sums[i], numbers + i * kLanes<A>);
   }
+  for (A& number : numbers) number *= factor;
   store_row(numbers, output, count * kLanes<A>);
 }
 

@@ -14,27 +14,77 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-// 64 bytes of numbers on every instruction set, so that all sum in the same lanes (the compiler may
-// still reorder the sum within a lane).
-template <typename A>
-struct LanesOf {
-  typedef A type __attribute__((vector_size(64)));
-};
-template <typename A>
-using Lanes = typename LanesOf<A>::type;
+// The width of a register. GCC 12 compares vectors wider than that number by number, and keeps them
+// in memory.
+#if defined(__AVX512F__)
+inline constexpr std::int64_t kRegisterBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::int64_t kRegisterBytes = 32;
+#else
+inline constexpr std::int64_t kRegisterBytes = 16;
+#endif
+
 template <typename A>
 inline constexpr std::int64_t kLanes = 64 / sizeof(A);
 
+// 64 bytes of numbers on every instruction set, so that all sum in the same lanes (the compiler may
+// still reorder the sum within a lane): one register or several.
+template <typename A>
+struct Lanes {
+  typedef A Register __attribute__((vector_size(kRegisterBytes)));
+  static constexpr int kRegisters = 64 / kRegisterBytes;
+
+  Register registers[kRegisters];
+
+  // Replaces each register by function(register, the same one of `other`).
+  template <typename Function>
+  ROFORMER_INLINE Lanes& combine(const Lanes& other, const Function& function) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) registers[i] = function(registers[i], other.registers[i]);
+    return *this;
+  }
+  ROFORMER_INLINE Lanes& operator+=(const Lanes& other) {
+    return combine(other, [](Register a, Register b) { return a + b; });
+  }
+  ROFORMER_INLINE Lanes& add_product(const Lanes& a, const Lanes& b) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) registers[i] += a.registers[i] * b.registers[i];
+    return *this;
+  }
+  ROFORMER_INLINE Lanes& add_product(A factor, const Lanes& a) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) registers[i] += factor * a.registers[i];
+    return *this;
+  }
+};
+
 template <typename A>
 ROFORMER_INLINE void load_lanes(const A* numbers, Lanes<A>& lanes) {
-  std::memcpy(&lanes, numbers, sizeof lanes);
+#pragma GCC unroll 4
+  for (auto& to : lanes.registers) {
+    std::memcpy(&to, numbers, sizeof to);
+    numbers += sizeof to / sizeof *numbers;
+  }
 }
 ROFORMER_INLINE void load_lanes(const c10::BFloat16* numbers, Lanes<float>& lanes) {
-  typedef std::uint16_t Narrow __attribute__((vector_size(32)));
-  Narrow narrow;
-  std::memcpy(&narrow, numbers, sizeof narrow);
-  const Lanes<std::uint32_t> bits = __builtin_convertvector(narrow, Lanes<std::uint32_t>) << 16;
-  std::memcpy(&lanes, &bits, sizeof lanes);
+  typedef std::uint16_t Narrow __attribute__((vector_size(kRegisterBytes / 2)));
+  typedef std::uint32_t Wide __attribute__((vector_size(kRegisterBytes)));
+#pragma GCC unroll 4
+  for (auto& to : lanes.registers) {
+    Narrow narrow;
+    std::memcpy(&narrow, numbers, sizeof narrow);
+    const Wide bits = __builtin_convertvector(narrow, Wide) << 16;
+    std::memcpy(&to, &bits, sizeof to);
+    numbers += sizeof narrow / sizeof *numbers;
+  }
+}
+template <typename A>
+ROFORMER_INLINE void store_lanes(const Lanes<A>& lanes, A* numbers) {
+#pragma GCC unroll 4
+  for (const auto from : lanes.registers) {
+    std::memcpy(numbers, &from, sizeof from);
+    numbers += sizeof from / sizeof *numbers;
+  }
 }
 
 // The largest number; NaN is skipped. Written with lanes because the vectoriser does not handle a
@@ -42,15 +92,19 @@ ROFORMER_INLINE void load_lanes(const c10::BFloat16* numbers, Lanes<float>& lane
 template <typename T>
 ROFORMER_INLINE Accumulate<T> largest_of(const T* numbers, std::int64_t count) {
   using A = Accumulate<T>;
-  Lanes<A> largest = Lanes<A>{} - std::numeric_limits<A>::infinity(), values;
+  using Register = typename Lanes<A>::Register;
+  A most = -std::numeric_limits<A>::infinity();
+  Lanes<A> largest, values;
+  for (Register& all : largest.registers) all = Register{} + most;
   std::int64_t c = 0;
   for (; c + kLanes<A> <= count; c += kLanes<A>) {
     load_lanes(numbers + c, values);
-    largest = values > largest ? values : largest;
+    largest.combine(values, [](Register a, Register b) { return b > a ? b : a; });
   }
-  A most = -std::numeric_limits<A>::infinity();
   for (; c < count; ++c) most = load(numbers[c]) > most ? load(numbers[c]) : most;
-  for (std::int64_t i = 0; i < kLanes<A>; ++i) most = largest[i] > most ? largest[i] : most;
+  A last[kLanes<A>];
+  store_lanes(largest, last);
+  for (const A number : last) most = number > most ? number : most;
   return most;
 }
 
@@ -65,7 +119,9 @@ ROFORMER_INLINE Accumulate<T> sum_of(const T* numbers, std::int64_t count) {
   }
   A sum = 0;
   for (; c < count; ++c) sum += load(numbers[c]);
-  for (std::int64_t i = 0; i < kLanes<A>; ++i) sum += sums[i];
+  A last[kLanes<A>];
+  store_lanes(sums, last);
+  for (const A number : last) sum += number;
   return sum;
 }
 

@@ -13,7 +13,7 @@ namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
 inline constexpr std::int64_t kWords = 16;
 inline constexpr std::int64_t kPair = 2;  // numbers of bfloat16 in a word
-using Words = Lanes<std::uint32_t>;
+typedef std::uint32_t Words __attribute__((vector_size(64)));
 
 // Exchanges what lies outside the diagonal of each square of 2 `distance` lanes in as many rows.
 template <int distance, std::size_t... lane>

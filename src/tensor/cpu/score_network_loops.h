@@ -7,11 +7,6 @@
 
 namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE {
 
-template <typename A>
-ROFORMER_INLINE void store_lanes(const Lanes<A>& lanes, A* numbers) {
-  std::memcpy(numbers, &lanes, sizeof lanes);
-}
-
 // y[o] += sum over i of weight[i * in_step + o * out_step] * x[i], rows of columns.
 template <typename A>
 struct ChannelProduct {
@@ -24,36 +19,53 @@ struct ChannelProduct {
   std::int64_t columns = 0;  // a multiple of the step
 };
 
+// Columns computed at once: with four outputs their sums are eight registers, or, where a register
+// is the narrowest, sixteen.
+template <typename A>
+inline constexpr std::int64_t kGroups = kRegisterBytes < 64 ? 1 : 2;
+template <typename A>
+inline constexpr std::int64_t kColumns = kGroups<A> * kLanes<A>;
+static_assert(ScoreNetworkRow<float>::kStep % kColumns<float> == 0 &&
+              ScoreNetworkRow<double>::kStep % kColumns<double> == 0);
+
 template <std::int64_t outputs, typename A>
 ROFORMER_INLINE void add_outputs(const ChannelProduct<A>& o, std::int64_t first,
                                  std::int64_t column) {
-  constexpr std::int64_t kGroups = ScoreNetworkRow<A>::kStep / kLanes<A>;
-  Lanes<A> sums[outputs][kGroups], x[kGroups];
+  Lanes<A> sums[outputs][kGroups<A>], x[kGroups<A>];
   A* const y = o.y + first * o.row + column;
+#pragma GCC unroll 4
   for (std::int64_t k = 0; k < outputs; ++k) {
-    for (std::int64_t g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 2
+    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
       load_lanes(y + k * o.row + g * kLanes<A>, sums[k][g]);
     }
   }
   const A* weight = o.weight + first * o.out_step;
   for (std::int64_t i = 0; i < o.in; ++i, weight += o.in_step) {
-    for (std::int64_t g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 2
+    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
       load_lanes(o.x + i * o.row + column + g * kLanes<A>, x[g]);
     }
+#pragma GCC unroll 4
     for (std::int64_t k = 0; k < outputs; ++k) {
-      for (std::int64_t g = 0; g < kGroups; ++g) sums[k][g] += weight[k * o.out_step] * x[g];
+#pragma GCC unroll 2
+      for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+        sums[k][g].add_product(weight[k * o.out_step], x[g]);
+      }
     }
   }
+#pragma GCC unroll 4
   for (std::int64_t k = 0; k < outputs; ++k) {
-    for (std::int64_t g = 0; g < kGroups; ++g) {
-      store_lanes<A>(sums[k][g], y + k * o.row + g * kLanes<A>);
+#pragma GCC unroll 2
+    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+      store_lanes(sums[k][g], y + k * o.row + g * kLanes<A>);
     }
   }
 }
 
 template <typename A>
 ROFORMER_INLINE void add_product(const ChannelProduct<A>& o) {
-  for (std::int64_t column = 0; column < o.columns; column += ScoreNetworkRow<A>::kStep) {
+  for (std::int64_t column = 0; column < o.columns; column += kColumns<A>) {
     std::int64_t out = 0;
     for (; out + 4 <= o.out; out += 4) add_outputs<4>(o, out, column);
     for (; out < o.out; ++out) add_outputs<1>(o, out, column);
@@ -70,10 +82,10 @@ ROFORMER_INLINE void add_lanes(const A* x, const A* y, std::int64_t row, std::in
     load_lanes(x + c, left);
     for (std::int64_t k = 0; k < outputs; ++k) {
       load_lanes(y + k * row + c, right);
-      sum[k] += left * right;
+      sum[k].add_product(left, right);
     }
   }
-  for (std::int64_t k = 0; k < outputs; ++k) store_lanes<A>(sum[k], sums + k * kLanes<A>);
+  for (std::int64_t k = 0; k < outputs; ++k) store_lanes(sum[k], sums + k * kLanes<A>);
 }
 template <typename A>
 ROFORMER_INLINE void add_outer(const A* x, std::int64_t in, const A* y, std::int64_t out,
@@ -98,7 +110,7 @@ ROFORMER_INLINE void add_rows(const A* y, std::int64_t out, std::int64_t row, st
       load_lanes(y + o * row + c, part);
       sum += part;
     }
-    store_lanes<A>(sum, sums);
+    store_lanes(sum, sums);
   }
 }
 
