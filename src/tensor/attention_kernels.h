@@ -80,7 +80,8 @@ struct PairedRows {
   std::int64_t width = 0;  // a multiple of 32
 };
 
-// The layouts of operands and results of tile products, for widths that are multiples of 32.
+// The layouts of operands and results of tile products, for widths that are multiples of 32. Null in
+// sets without AVX-512.
 struct PanelKernels {
   // [rows, width] -> [padded, to_row]
   void (*copy)(const PairedRows&);

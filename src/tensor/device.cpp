@@ -24,7 +24,30 @@ extern "C" __attribute__((visibility("default"))) int mkl_serv_intel_cpu_true() 
   return 1;
 }
 
+// MKL's way to choose reproducible kernels (its mkl_cbwr_set); not every build has it.
+extern "C" [[gnu::weak]] int mkl_serv_cbwr_set(int settings);
+
 namespace roformer {
+namespace {
+
+// MKL's AVX2 kernels for fp32 give a product other last bits in one thread of several than in the
+// only one; those for AVX-512 do not. Strict kernels agree, at no cost that we could measure (`bench
+// mlm`, small, Zen 3). Must be chosen before MKL's first product. MKL_CBWR in the environment wins.
+[[maybe_unused]] const bool mkl_is_strict = [] {
+#if defined(__x86_64__)
+  constexpr int kAutomatic = 2, kStrict = 0x10000;  // of mkl_types.h
+  __builtin_cpu_init();
+  const bool avx2_only =
+      __builtin_cpu_supports("x86-64-v3") && !__builtin_cpu_supports("x86-64-v4");
+  if (!avx2_only || &mkl_serv_cbwr_set == nullptr || std::getenv("MKL_CBWR") != nullptr)
+    return false;
+  return mkl_serv_cbwr_set(kAutomatic | kStrict) == 0;
+#else
+  return false;
+#endif
+}();
+
+}  // namespace
 
 bool processor_has(const std::string& flag) {
   std::ifstream info("/proc/cpuinfo");

@@ -238,7 +238,10 @@ class PanelProducts {
   static constexpr std::int64_t kScores = std::int64_t{1} << 15;
   using Rows = const T*;  // [count, D], zeros up to a multiple of 32 rows
 
-  static bool serve(std::int64_t width) { return width % kMultiple == 0 && has_tile_products(); }
+  static bool serve(std::int64_t width) {
+    return width % kMultiple == 0 && has_tile_products() &&
+           kernels::panel_kernels().copy != nullptr;
+  }
 
   PanelProducts(std::int64_t width, RowRange<M> keys, RowRange<M> values)
       : width_(width),

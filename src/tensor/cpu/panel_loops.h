@@ -1,5 +1,6 @@
 // Rows laid out as operands of tile products and their results laid out as rows: transposes of 16
-// by 16 words of 32 bits, which hold a number of float or two neighbours of bfloat16.
+// by 16 words of 32 bits, which hold a number of float or two neighbours of bfloat16. Rows are
+// registers of AVX-512.
 #pragma once
 
 #include <algorithm>

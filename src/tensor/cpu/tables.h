@@ -5,7 +5,9 @@
 #define ROFORMER_INLINE [[gnu::always_inline]] inline
 
 #include "tensor/cpu/attention_loops.h"
+#if defined(__AVX512F__)
 #include "tensor/cpu/panel_loops.h"
+#endif
 #include "tensor/cpu/relative_loops.h"
 #include "tensor/cpu/row_loops.h"
 #include "tensor/cpu/score_loops.h"
@@ -55,6 +57,19 @@ ScoreKernels<A> score_kernels_of() {
           .score_network_slopes = score_network_slopes<A>};
 }
 
+// For processors with AMX, which have AVX-512.
+inline PanelKernels panel_kernels_of_set() {
+#if defined(__AVX512F__)
+  return {.copy = copy_rows,
+          .pair_rows = pair_rows,
+          .pair_columns = pair_columns,
+          .transpose = transpose,
+          .transpose_sums = transpose_sums};
+#else
+  return {};
+#endif
+}
+
 KernelSet make_kernels() {
   using Bfloat16 = c10::BFloat16;
   return {row_kernels<float>(),
@@ -66,11 +81,7 @@ KernelSet make_kernels() {
           attention_kernels_of<Bfloat16, float>(),
           score_kernels_of<float>(),
           score_kernels_of<double>(),
-          {.copy = copy_rows,
-           .pair_rows = pair_rows,
-           .pair_columns = pair_columns,
-           .transpose = transpose,
-           .transpose_sums = transpose_sums}};
+          panel_kernels_of_set()};
 }
 
 }  // namespace roformer::kernels::ROFORMER_KERNELS_NAMESPACE
