@@ -19,37 +19,36 @@ struct ChannelProduct {
   std::int64_t columns = 0;  // a multiple of the step
 };
 
-// Columns computed at once: with four outputs their sums are eight registers, or, where a register
-// is the narrowest, sixteen.
-template <typename A>
+// Columns computed at once, in groups of lanes: with four outputs their sums are eight registers of
+// AVX2 or AVX-512.
 inline constexpr std::int64_t kGroups = kRegisterBytes < 64 ? 1 : 2;
 template <typename A>
-inline constexpr std::int64_t kColumns = kGroups<A> * kLanes<A>;
+inline constexpr std::int64_t kColumns = kGroups * kLanes<A>;
 static_assert(ScoreNetworkRow<float>::kStep % kColumns<float> == 0 &&
               ScoreNetworkRow<double>::kStep % kColumns<double> == 0);
 
 template <std::int64_t outputs, typename A>
 ROFORMER_INLINE void add_outputs(const ChannelProduct<A>& o, std::int64_t first,
                                  std::int64_t column) {
-  Lanes<A> sums[outputs][kGroups<A>], x[kGroups<A>];
+  Lanes<A> sums[outputs][kGroups], x[kGroups];
   A* const y = o.y + first * o.row + column;
 #pragma GCC unroll 4
   for (std::int64_t k = 0; k < outputs; ++k) {
 #pragma GCC unroll 2
-    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
       load_lanes(y + k * o.row + g * kLanes<A>, sums[k][g]);
     }
   }
   const A* weight = o.weight + first * o.out_step;
   for (std::int64_t i = 0; i < o.in; ++i, weight += o.in_step) {
 #pragma GCC unroll 2
-    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
       load_lanes(o.x + i * o.row + column + g * kLanes<A>, x[g]);
     }
 #pragma GCC unroll 4
     for (std::int64_t k = 0; k < outputs; ++k) {
 #pragma GCC unroll 2
-      for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+      for (std::int64_t g = 0; g < kGroups; ++g) {
         sums[k][g].add_product(weight[k * o.out_step], x[g]);
       }
     }
@@ -57,7 +56,7 @@ ROFORMER_INLINE void add_outputs(const ChannelProduct<A>& o, std::int64_t first,
 #pragma GCC unroll 4
   for (std::int64_t k = 0; k < outputs; ++k) {
 #pragma GCC unroll 2
-    for (std::int64_t g = 0; g < kGroups<A>; ++g) {
+    for (std::int64_t g = 0; g < kGroups; ++g) {
       store_lanes(sums[k][g], y + k * o.row + g * kLanes<A>);
     }
   }
