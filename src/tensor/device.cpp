@@ -31,8 +31,9 @@ namespace roformer {
 namespace {
 
 // MKL's AVX2 kernels for fp32 give a product other last bits in one thread of several than in the
-// only one; those for AVX-512 do not. Strict kernels agree, at no cost that we could measure (`bench
-// mlm`, small, Zen 3). Must be chosen before MKL's first product. MKL_CBWR in the environment wins.
+// only one; those for AVX-512 do not. Strict kernels agree, at no cost that we could measure
+// (`bench mlm`, small, Zen 3). Must be chosen before MKL's first product. MKL_CBWR in the
+// environment wins.
 [[maybe_unused]] const bool mkl_is_strict = [] {
 #if defined(__x86_64__)
   constexpr int kAutomatic = 2, kStrict = 0x10000;  // of mkl_types.h

@@ -283,8 +283,8 @@ TEST_CASE("frozen layers keep their weights, and patience ends a training early"
                                {"training.patience", "3"}});
   const TrainingSummary summary = train_run(tiny.settings, ExistingRun::refuse);
   CHECK(summary.reason == StopReason::patience);
-  // Equal scores are ordered by the loss, whose last bits depend on the processor: the best need not
-  // be the first.
+  // Equal scores are ordered by the loss, whose last bits depend on the processor: the best need
+  // not be the first.
   REQUIRE(summary.best() != nullptr);
   const std::int64_t every = summary.validations.front().step;
   CHECK(summary.validations.back().step == summary.best()->step + 3 * every);
