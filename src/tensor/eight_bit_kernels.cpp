@@ -4,6 +4,7 @@
 
 #include "tensor/device.h"
 #include "tensor/few_row_kernels.h"
+#include "tensor/instruction_level.h"
 
 namespace roformer::kernels {
 
@@ -40,11 +41,14 @@ struct EightBitSet {
 constexpr EightBitSet kEightBitSets[] = {
 #if defined(__x86_64__)
     {"avx512_vnni", &eight_bit_avx512_vnni::kEightBit, &eight_bit_avx512_vnni::kFewRows,
-     [] { return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512vnni"); }},
+     [] {
+       return instruction_level() >= InstructionLevel::avx512 &&
+              __builtin_cpu_supports("avx512vnni");
+     }},
     {"avx_vnni", &eight_bit_avx_vnni::kEightBit, &eight_bit_avx_vnni::kFewRows,
-     [] { return __builtin_cpu_supports("x86-64-v3") && processor_has("avx_vnni"); }},
+     [] { return instruction_level() >= InstructionLevel::avx2 && processor_has("avx_vnni"); }},
     {"avx2", &eight_bit_avx2::kEightBit, &eight_bit_avx2::kFewRows,
-     [] { return static_cast<bool>(__builtin_cpu_supports("x86-64-v3")); }},
+     [] { return instruction_level() >= InstructionLevel::avx2; }},
 #endif
     {"baseline", &eight_bit_baseline::kEightBit, &eight_bit_baseline::kFewRows,
      [] { return true; }},

@@ -39,9 +39,9 @@ struct EightBitKernels {
 };
 
 // The loops for an instruction set's name ("avx512_vnni", "avx_vnni", "avx2", "baseline"), or null
-// if this processor does not have it.
+// if this processor does not have it or ATEN_CPU_CAPABILITY excludes it (instruction_level.h).
 const EightBitKernels* eight_bit_kernels(std::string_view instruction_set);
-// Those of the best instruction set of this processor.
+// Those of the best instruction set that may be used.
 const EightBitKernels& eight_bit_kernels();
 
 }  // namespace roformer::kernels

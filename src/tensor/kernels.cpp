@@ -1,6 +1,7 @@
 #include "tensor/kernels.h"
 
 #include "tensor/attention_kernels.h"
+#include "tensor/instruction_level.h"
 
 namespace roformer::kernels {
 
@@ -29,13 +30,12 @@ struct NamedKernels {
 
 NamedKernels best_kernels() {
 #if defined(__x86_64__)
-  // The levels that CMakeLists.txt compiles for, complete: a virtual machine may hide a part of
-  // one.
-  if (__builtin_cpu_supports("x86-64-v4")) {
+  const InstructionLevel level = instruction_level();
+  if (level == InstructionLevel::avx512) {
     if (__builtin_cpu_supports("avx512bf16")) return {avx512_bf16::make_kernels(), "avx512_bf16"};
     return {avx512::make_kernels(), "avx512"};
   }
-  if (__builtin_cpu_supports("x86-64-v3")) return {avx2::make_kernels(), "avx2"};
+  if (level == InstructionLevel::avx2) return {avx2::make_kernels(), "avx2"};
 #endif
   return {baseline::make_kernels(), "baseline"};
 }
