@@ -20,7 +20,7 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
                   "the field that holds the text (default: text), of JSON Lines and "
                   "Parquet")
       ->type_name("NAME");
-  command.add_option("--files", flags.files, "of a recipe: read these in place of its own files")
+  command.add_option("--files", flags.files, "read these files instead of the recipe's")
       ->type_name("INPUT");
   command
       .add_option("--include", flags.include,

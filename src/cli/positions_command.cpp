@@ -267,8 +267,8 @@ void add_positions_command(CLI::App& program) {
       {.name = "plot",
        .summary = "Draw what schemes do: decay, wavelengths, biases, scores by distance",
        .details = "Writes one HTML file. Without names all schemes are drawn; options of the "
-                  "schemes are taken (--position.rope.scaling llama3). The folder of a run stands "
-                  "for its scheme with the trained weights."});
+                  "schemes are taken (--position.rope.scaling llama3). The folder of a run means "
+                  "its scheme with the trained weights."});
   plot->add_option("names", options->names,
                    "schemes, or folders of runs, which are drawn as trained; none: all schemes");
   plot->add_option("--output", options->output, "the HTML file")->capture_default_str();

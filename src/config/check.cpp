@@ -111,17 +111,17 @@ class Checker {
     }
     if (model.embedding_norm && model.norm == NormPlacement::post) {
       problem({"model.embedding_norm", "model.norm"},
-              "got true with norms behind the sums, where the embedding always has one",
+              "got true with norms after the residual sums, where the embedding always has one",
               "model.norm: pre, or no model.embedding_norm");
     }
     if (!model.first_norm && model.norm == NormPlacement::post) {
       problem({"model.first_norm", "model.norm"},
-              "got false with norms behind the sums, none of which stands before the first layer",
+              "got false with norms after the residual sums: the first layer has none before it",
               "model.norm: pre");
     }
     if (model.parallel_residual && model.norm == NormPlacement::post) {
       problem({"model.parallel_residual", "model.norm"},
-              "got true with norms behind the sums, which leave no common input",
+              "got true with norms after the residual sums, which leave no common input",
               "model.norm: pre");
     }
     const bool narrow = model.embedding_width > 0 && model.embedding_width != model.width;

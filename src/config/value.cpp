@@ -77,7 +77,7 @@ std::size_t parse_word(std::string_view text, const std::vector<std::string>& wo
   }
   throw InvalidValue(one_of(words),
                      text.starts_with('{')
-                         ? "a map stands in a file; on the command line its keys are flags: "
+                         ? "a map is for files; on the command line its keys are flags: "
                            "--position rope --position.base 1000"
                          : suggestion(text, words));
 }

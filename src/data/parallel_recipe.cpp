@@ -135,7 +135,7 @@ std::vector<PairSource> pair_sources_of(const std::vector<fs::path>& files) {
     PairSource source{.format = guess_pair_format(files[i]), .source = files[i], .target = {}};
     if (takes_two_files(source.format)) {
       if (i + 1 == files.size() || guess_pair_format(files[i + 1]) != source.format) {
-        throw_usage(files[i].string(), "stands alone, wanted the file of the other language next",
+        throw_usage(files[i].string(), "has no partner, wanted the file of the other language next",
                     "name files two and two, as train.en train.de, or files of pairs: .tsv, "
                     ".jsonl, .tmx");
       }

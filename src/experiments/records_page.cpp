@@ -244,7 +244,7 @@ std::string table_caption(const MergedTable& merged) {
   text +=
       "Mean ± standard deviation where there are several seeds, which have a rank by their means; "
       "a "
-      "row of one seed has none, and stands below in the order of its record.";
+      "row of one seed has none and comes last, in the order of its record.";
   const bool elsewhere = std::ranges::any_of(
       merged.rows, [](const StudyRow& row) { return row.title().find('[') != std::string::npos; });
   if (!merged.machine.empty()) {

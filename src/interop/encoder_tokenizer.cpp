@@ -232,8 +232,8 @@ std::unique_ptr<Tokenizer> make_wordpiece(std::string vocabulary, const fs::path
   }
   if (cuts_words(file.parent_path())) {
     notes.push_back(
-        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is a "
-        "piece of its own, so Chinese text gives other ids. Put jieba's dict.txt into the folder "
+        "its tokenizer looks for Chinese words with jieba first; here every Chinese character is "
+        "one piece, so Chinese text gives other ids. Put jieba's dict.txt into the folder "
         "to have its words");
   }
   return make_wordpiece_tokenizer(

@@ -96,9 +96,8 @@ void cut_tables(PretrainedModel& model) {
     if (rows == pieces) return;
     found->second = found->second.narrow(0, 0, pieces).clone();
     if (found->first == kOutputBias) return;  // the note about its table covers it
-    model.notes.push_back(
-        fmt::format("{}: {} rows for {} pieces; the rest is left out, as no piece stands for it",
-                    table, rows, pieces));
+    model.notes.push_back(fmt::format(
+        "{}: {} rows for {} pieces; the rows without a piece are left out", table, rows, pieces));
   };
   cut("encoder.embedding.tokens.weight", *model.source_tokenizer);
   for (const char* table : {"decoder.embedding.tokens.weight", "output.weight", kOutputBias}) {

@@ -71,7 +71,7 @@ class ExplicitPositions : public PositionScheme {
     if (settings_.form != ExplicitForm::learned) return {};
     if (drawn.max().item<double>() >= static_cast<double>(table_.size(0))) {
       throw_usage("position.explicit_positions.positions",
-                  fmt::format("the table has {} positions, the text stands at position {}",
+                  fmt::format("the table has {} positions, the text reaches position {}",
                               table_.size(0), drawn.max().item<double>()),
                   "more positions, or a shorter data.length");
     }

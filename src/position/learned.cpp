@@ -25,7 +25,7 @@ class Learned : public PositionScheme {
     if (positions.largest() >= limit) {
       throw_usage("position.learned.length",
                   "the table has " + std::to_string(limit) +
-                      " positions, the text stands at position " +
+                      " positions, the text reaches position " +
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }

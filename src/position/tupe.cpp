@@ -88,7 +88,7 @@ class Tupe : public PositionScheme {
     if (positions.largest() >= settings_.length) {
       throw_usage("position.tupe.length",
                   "the table has " + std::to_string(settings_.length) +
-                      " positions, the text stands at position " +
+                      " positions, the text reaches position " +
                       std::to_string(positions.largest()),
                   "a longer table, or a shorter data.length");
     }

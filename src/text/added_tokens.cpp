@@ -74,7 +74,7 @@ AddedToken parse_added_token(const nlohmann::json& entry, const std::string& loc
   token.special = json_flag(entry, "special", false, location);
   token.single_word = json_flag(entry, "single_word", false, location);
   token.takes_before = json_flag(entry, "lstrip", false, location);
-  token.takes_behind = json_flag(entry, "rstrip", false, location);
+  token.takes_after = json_flag(entry, "rstrip", false, location);
   token.normalized = json_flag(entry, "normalized", !token.special, location);
   return token;
 }
@@ -84,7 +84,7 @@ nlohmann::ordered_json added_token_json(const AddedToken& token) {
           {"content", token.content},
           {"single_word", token.single_word},
           {"lstrip", token.takes_before},
-          {"rstrip", token.takes_behind},
+          {"rstrip", token.takes_after},
           {"normalized", token.normalized},
           {"special", token.special}};
 }
@@ -148,7 +148,7 @@ void AddedTokens::split(std::string_view text, SpecialNames special,
     if (token.special && !finds_special) continue;
     if (token.single_word && !stands_alone(text, begin, end)) continue;
     if (token.takes_before) begin = std::max(white_before(text, begin, done), done);
-    if (token.takes_behind) {
+    if (token.takes_after) {
       // A match inside white space that was already read does not read it again.
       if (end >= white_end) white_end = white_after(text, end);
       end = white_end;

@@ -20,7 +20,7 @@ struct AddedToken {
   bool special = false;
   bool single_word = false;   // only if no letter or digit is beside it
   bool takes_before = false;  // the white space before it belongs to it
-  bool takes_behind = false;
+  bool takes_after = false;
   bool normalized = false;  // found in the normalised text
 
   bool operator==(const AddedToken&) const = default;

@@ -129,7 +129,7 @@ class ByteLevelTokenizer final : public VocabularyTokenizer {
   void add(AddedToken token) {
     if (token.special) hidden_[index_of(token.id)] = true;
     if (token.id == special_.mask) {
-      mask_spaces_ = {.before = token.takes_before, .behind = token.takes_behind};
+      mask_spaces_ = {.before = token.takes_before, .after = token.takes_after};
     }
     if (token.normalized) {
       // The piece is the text by which the token is found.

@@ -41,7 +41,7 @@ struct ChatFormat {
 
 // Whether the white space around a mask in a text belongs to the mask.
 struct MaskSpaces {
-  bool before = false, behind = false;
+  bool before = false, after = false;
 };
 
 class Tokenizer {

@@ -78,7 +78,7 @@ bool is_plain_bert_token(const AddedToken& token) {
   static constexpr std::array<std::string_view, 5> kBertTokens = {"[PAD]", "[UNK]", "[CLS]",
                                                                   "[SEP]", "[MASK]"};
   const bool named = std::ranges::find(kBertTokens, token.content) != kBertTokens.end();
-  return named && !token.single_word && !token.takes_before && !token.takes_behind;
+  return named && !token.single_word && !token.takes_before && !token.takes_after;
 }
 
 bool is_wordpiece_json(std::string_view text) {

@@ -177,7 +177,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
       }
       hidden_[static_cast<std::size_t>(token.id)] = token.special;
       if (token.id == special_.mask) {
-        mask_spaces_ = {.before = token.takes_before, .behind = token.takes_behind};
+        mask_spaces_ = {.before = token.takes_before, .after = token.takes_after};
       }
       if (token.normalized) {
         token.content = normalization_.normalized(token.content);

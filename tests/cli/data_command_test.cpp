@@ -68,7 +68,7 @@ TEST_CASE("Flags that do not fit the kind of text are refused by name") {
   CHECK(has(refused({"--languages", "en,de", "--pieces", "60", "--bytes"}),
             "--pieces: is for a vocabulary to train"));
   CHECK(has(refused({"--languages", "en,de", "--bytes", "--test", files.at("a.en")}),
-            "stands alone"));
+            "has no partner"));
 }
 
 TEST_CASE("Either side's WordPiece keeps its case where that is asked for") {

@@ -89,8 +89,7 @@ TEST_CASE("blocks that cannot stand together are refused") {
         "model.bias: false; queries, keys and values may have one by model.query_key_value_bias)");
   CHECK(message({{"model.norm_kind", "rms_norm"}, {no_bias, "false"}}) == "no error");
   CHECK(has(message({{"model.embedding_norm", "true"}}), "where the embedding always has one"));
-  CHECK(
-      has(message({{"model.first_norm", "false"}}), "none of which stands before the first layer"));
+  CHECK(has(message({{"model.first_norm", "false"}}), "the first layer has none before it"));
   CHECK(message({{"model.embedding_norm", "true"}, {"model.norm", "pre"}}) == "no error");
   CHECK(message({{"model.first_norm", "false"}, {"model.norm", "pre"}}) == "no error");
   CHECK(has(message({{"model.parallel_residual", "true"}}), "model.norm: pre"));

@@ -112,7 +112,7 @@ TEST_CASE("what is wrong with a formula stands over its caret") {
   };
   says("i +", "the end where a number", 4);
   says("", "an empty formula", 1);
-  says("i j", "behind the end", 3);
+  says("i j", "after the end", 3);
   says("lgo(i)", "no function is called lgo", 1);
   says("abs(i, j)", "abs takes 1 arguments, got 2", 1);
   says("i = j", "an assignment", 3);

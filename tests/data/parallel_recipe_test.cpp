@@ -88,6 +88,6 @@ TEST_CASE("Files on a command line are taken two and two, files of pairs alone")
   CHECK(sources[1].format == PairFormat::tsv);
   CHECK(sources[2].source == "c.en.gz");
   CHECK(sources[3].target.empty());
-  CHECK(error_of([] { pair_sources_of({"a.en"}); }).starts_with("a.en: stands alone"));
-  CHECK(error_of([] { pair_sources_of({"a.en", "b.tsv"}); }).starts_with("a.en: stands alone"));
+  CHECK(error_of([] { pair_sources_of({"a.en"}); }).starts_with("a.en: has no partner"));
+  CHECK(error_of([] { pair_sources_of({"a.en", "b.tsv"}); }).starts_with("a.en: has no partner"));
 }

@@ -287,7 +287,7 @@ TEST_CASE("the tokenizer of a ModernBERT gives the ids that transformers gives")
   CHECK(tokenizer.piece(special.padding) == "[PAD]");
   CHECK(tokenizer.piece(special.mask) == "[MASK]");
   CHECK(tokenizer.mask_spaces().before);
-  CHECK(!tokenizer.mask_spaces().behind);
+  CHECK(!tokenizer.mask_spaces().after);
 }
 
 TEST_CASE("language heads of ModernBERT with a table of their own, or without a bias") {

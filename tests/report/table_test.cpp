@@ -155,7 +155,7 @@ TEST_CASE("rows that are printed one by one are those of the whole table") {
   Table table({{.title = "length", .format = {.style = NumberFormat::Style::count}},
                {.title = "text", .alignment = Column::Alignment::left},
                {.title = "loss", .unit = "nats", .format = {NumberFormat::Style::fixed, 4}}});
-  table.add_row({std::int64_t{128}, "as it stands", 3.25});
+  table.add_row({std::int64_t{128}, "unchanged", 3.25});
   table.add_row({std::int64_t{65536}, "8 shuffled blocks of a long name", 12.5});
   for (const std::size_t width : {200, 40}) {
     const TextTableRows rows(table, {.width = width});

@@ -148,7 +148,7 @@ TEST_CASE("Special tokens of a byte-level file are known by its template and the
   CHECK(tokenizer->special().unknown == id("[UNK]"));
   CHECK(tokenizer->piece(tokenizer->special().mask) == "[MASK]");
   CHECK(tokenizer->mask_spaces().before);
-  CHECK(!tokenizer->mask_spaces().behind);
+  CHECK(!tokenizer->mask_spaces().after);
   CHECK(tokenizer->decode(std::vector<TokenId>{id("[CLS]"), id("[SEP]")}).empty());
   CHECK(tokenizer->decode(std::vector<TokenId>{id("[CLS]"), id("[SEP]")}, true) == "[CLS][SEP]");
   // Without a template documents end with <|endoftext|>, whatever else that token is.
@@ -306,9 +306,9 @@ TEST_CASE("Added tokens have a longest length, and are found in no quadratic tim
 
 TEST_CASE("White space beside added tokens is read once") {
   AddedTokens tokens;
-  tokens.insert({.content = " ", .id = 1, .takes_before = true, .takes_behind = true});
+  tokens.insert({.content = " ", .id = 1, .takes_before = true, .takes_after = true});
   tokens.insert({.content = "\n", .id = 2});
-  tokens.insert({.content = "x", .id = 3, .takes_before = true, .takes_behind = true});
+  tokens.insert({.content = "x", .id = 3, .takes_before = true, .takes_after = true});
   CHECK(parts_of(tokens, "a \n\tb") == "a<1><2>\tb");
   CHECK(parts_of(tokens, "a\t\tx\t x\tb") == "a<3><1><3>b");
   const std::string spaces(400'000, ' ');

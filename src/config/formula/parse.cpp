@@ -110,7 +110,7 @@ class Parser {
     if (next().kind == FormulaToken::Kind::end) throw FormulaError(0, "an empty formula");
     FormulaNode node = whole_part();
     if (next().kind != FormulaToken::Kind::end) {
-      throw FormulaError(next().column, "`" + next().text + "` behind the end of the formula",
+      throw FormulaError(next().column, "`" + next().text + "` after the end of the formula",
                          "an operator before it, or a parenthesis too many");
     }
     return node;

@@ -15,7 +15,7 @@ std::vector<Key> probe_keys() {
           probe.kind,
           {.help = "copy or reverse letters; passkey: four digits out of much text; addition, the "
                    "lowest digits first; dyck: are the brackets balanced; recall: the values that "
-                   "stood behind keys",
+                   "followed keys",
            .tasks = probes}),
       ROFORMER_KEY(probe.longest,
                    {.unit = "times data.length",

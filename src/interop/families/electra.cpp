@@ -1,4 +1,4 @@
-// ELECTRA (Clark et al. 2020): BERT's layers behind an embedding that may be narrower. A generator
+// ELECTRA (Clark et al. 2020): BERT's layers after an embedding that may be narrower. A generator
 // has a head for masked words; a discriminator tells replaced words apart, for which this program
 // has no head: its encoder is read alone. Field names and defaults: transformers'
 // configuration_electra.py.

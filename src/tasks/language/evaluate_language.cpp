@@ -41,7 +41,7 @@ void check_pseudo_perplexity(const EvaluationRequest& request, bool causal) {
     throw_usage("--pseudo-perplexity", "is for masked models; a causal one has a perplexity");
   }
   if (request.arrangement != ArrangementSettings{.shift = request.arrangement.shift}) {
-    throw_usage("--pseudo-perplexity", "is of the text as it stands, shifted or not",
+    throw_usage("--pseudo-perplexity", "is computed of unchanged text, shifted or not",
                 "leave out --drop-middle and --shuffle-blocks");
   }
 }

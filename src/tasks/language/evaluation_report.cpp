@@ -37,7 +37,7 @@ std::string describe(const ArrangementSettings& arrangement) {
   if (arrangement.shuffle_blocks != 0) {
     words.push_back(fmt::format("{} shuffled blocks", arrangement.shuffle_blocks));
   }
-  return words.empty() ? "as it stands" : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "unchanged" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 double loss_change(const LanguageEvaluation& plain, const LanguageEvaluation& arranged) {

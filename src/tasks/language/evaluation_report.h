@@ -43,7 +43,7 @@ struct EvaluationReport {
   int signal = 0;       // that ended it before all was done
 };
 
-// "as it stands", "from position 64 on", "30% dropped", "8 shuffled blocks".
+// "unchanged", "from position 64 on", "30% dropped", "8 shuffled blocks".
 std::string describe(const ArrangementSettings& arrangement);
 
 // The change of the loss from `plain` to `arranged` at the positions where `arranged` has losses.

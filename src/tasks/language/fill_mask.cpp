@@ -25,7 +25,7 @@ std::vector<std::string> split(std::string_view text, MaskSpaces spaces) {
   for (;;) {
     const std::size_t end = text.find(kMaskMarker, begin);
     std::string_view part = text.substr(begin, end - begin);
-    if (spaces.behind && begin > 0) {
+    if (spaces.after && begin > 0) {
       part.remove_prefix(std::min(part.find_first_not_of(kWhite), part.size()));
     }
     if (spaces.before && end != std::string_view::npos) {
