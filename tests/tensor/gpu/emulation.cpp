@@ -1,12 +1,15 @@
+#undef _FORTIFY_SOURCE  // would refuse a longjmp to another stack
+
 #include "tensor/gpu/emulation.h"
 
 #include <c10/util/BFloat16.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <map>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -21,36 +24,49 @@ struct Index {
 };
 Index threadIdx, blockIdx, blockDim, gridDim;
 
+// A point in the work of one stack, to which another can return.
+struct Place {
+  ucontext_t context;
+  jmp_buf registers;
+  bool entered = true;  // else `context` says where its work begins
+};
+
+void go_from(Place& here, Place& there) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  swapcontext(&here.context, &there.context);  // which sanitizers can follow
+#else
+  // swapcontext sets the mask of signals, a system call: half of a test's time.
+  if (_setjmp(here.registers) != 0) return;
+  if (there.entered) _longjmp(there.registers, 1);
+  there.entered = true;
+  setcontext(&there.context);
+#endif
+}
+
 // The threads of one block. Only one of them runs at a time, until it waits for others.
 class Block {
  public:
   void run(unsigned threads, const std::function<void()>& body) {
     body_ = &body;
-    fibers_.resize(threads);
+    while (fibers_.size() < threads) make_fiber();
     for (Fiber& fiber : fibers_) {
       fiber.done = false;
       fiber.exchanges = 0;
-      if (fiber.stack == nullptr) fiber.stack = std::make_unique<char[]>(kStack);
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = kStack;
-      fiber.context.uc_link = &scheduler_;
-      makecontext(&fiber.context, &Block::enter, 0);
     }
     for (bool alive = true; alive;) {
       alive = false;
-      for (running_ = 0; running_ < threads; ++running_) {
-        if (fibers_[running_].done) continue;
+      for (unsigned thread = 0; thread < threads; ++thread) {
+        if (fibers_[thread].done) continue;
         alive = true;
-        threadIdx.x = running_;
-        swapcontext(&scheduler_, &fibers_[running_].context);
+        threadIdx.x = thread;
+        go_from(scheduler_, fibers_[thread].place);
       }
     }
   }
 
-  // Returns when the threads [first, first + count) have all come here.
+  // Returns when the threads [first, first + count), a warp or all of the block, have come here.
   void wait(unsigned first, unsigned count) {
-    Meeting& meeting = meetings_[{first, count}];
+    Meeting& meeting = count == kWarp ? warps_[first / kWarp] : whole_;
     const unsigned long round = meeting.round;
     if (++meeting.arrived == count) {
       meeting.arrived = 0;
@@ -63,11 +79,11 @@ class Block {
   template <typename T, typename Read>
   auto with_warp(const T& value, const Read& read) {
     static_assert(sizeof value <= sizeof(Slot) && std::is_trivially_copyable_v<T>);
-    const unsigned thread = threadIdx.x, first = thread / 32 * 32;
+    const unsigned thread = threadIdx.x, first = thread / kWarp * kWarp;
     // Two sets in turn: nobody writes one again before all have come to the meeting of the other.
     auto& slots = slots_[fibers_[thread].exchanges++ % 2];
     std::memcpy(&slots[thread], &value, sizeof value);
-    wait(first, 32);
+    wait(first, kWarp);
     return read([&](unsigned lane) -> const T& {
       return *reinterpret_cast<const T*>(&slots[first + lane]);
     });
@@ -75,8 +91,9 @@ class Block {
 
  private:
   static constexpr std::size_t kStack = 1 << 17;
+  static constexpr unsigned kWarp = 32;
   struct Fiber {
-    ucontext_t context;
+    Place place;
     std::unique_ptr<char[]> stack;
     bool done = false;
     unsigned exchanges = 0;
@@ -85,27 +102,42 @@ class Block {
     unsigned arrived = 0;
     unsigned long round = 0;
   };
-  std::vector<Fiber> fibers_;
-  std::map<std::pair<unsigned, unsigned>, Meeting> meetings_;
+  std::deque<Fiber> fibers_;  // a place cannot be moved
+  std::array<Meeting, 1024 / kWarp> warps_;
+  Meeting whole_;
   using Slot = std::array<double, 4>;
   std::array<std::array<Slot, 1024>, 2> slots_;
-  ucontext_t scheduler_;
-  unsigned running_ = 0;
+  Place scheduler_;
   const std::function<void()>* body_ = nullptr;
 
   void yield() {
     const unsigned own = threadIdx.x;
-    swapcontext(&fibers_[own].context, &scheduler_);
+    go_from(fibers_[own].place, scheduler_);
     threadIdx.x = own;
   }
-  static void enter();
+  void make_fiber() {
+    Fiber& fiber = fibers_.emplace_back();
+    fiber.stack = std::make_unique<char[]>(kStack);
+    ucontext_t& context = fiber.place.context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber.stack.get();
+    context.uc_stack.ss_size = kStack;
+    makecontext(&context, &Block::enter, 0);
+    fiber.place.entered = false;
+  }
+  // The life of a fiber: the thread of its number in one block after the other.
+  [[noreturn]] static void enter();
 };
 
 Block block;
 
 void Block::enter() {
-  (*block.body_)();
-  block.fibers_[threadIdx.x].done = true;
+  Fiber& own = block.fibers_[threadIdx.x];
+  for (;;) {
+    (*block.body_)();
+    own.done = true;
+    go_from(own.place, block.scheduler_);
+  }
 }
 
 template <typename T>
