@@ -34,6 +34,9 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::string_view kKeepsPooler =
+    "fine-tune with --model.from and the folder itself to begin with it";
+
 bool is_set(const std::vector<Override>& overrides, const char* key) {
   return std::ranges::any_of(overrides,
                              [&](const Override& override) { return override.key == key; });
@@ -158,9 +161,7 @@ void fit_language_model(const Settings& settings, PretrainedModel& model) {
   if (model.tensors.contains("pooler.weight")) {
     model.tensors.erase("pooler.weight");
     model.tensors.erase("pooler.bias");
-    model.notes.push_back(
-        "its pooler is left out of the run: fine-tune with --model.from and the folder itself to "
-        "begin with it");
+    model.notes.push_back(fmt::format("its pooler is left out of the run: {}", kKeepsPooler));
   }
   if (model.has_language_head()) return;
   model.notes.push_back(
@@ -180,7 +181,8 @@ void fit_embedder(const Settings& settings, PretrainedModel& model) {
   const Embedder embedder(settings, model.tokenizer->vocabulary_size(), ComputePlan());
   if (std::erase_if(model.tensors,
                     [&](const auto& entry) { return !known.contains(entry.first); }) > 0) {
-    model.notes.push_back("its pooler or head is left out: no vector passes through it");
+    model.notes.push_back(fmt::format(
+        "its pooler or head is left out, as no vector passes through it: {}", kKeepsPooler));
   }
 }
 
