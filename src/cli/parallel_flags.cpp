@@ -42,7 +42,7 @@ PairTokenizers tokenizers_of(const ParallelFlags& flags, const PrepareFlags& com
                              const ParallelRecipe& recipe) {
   const bool named = is_tokenizer_named(common.tokenizer);
   if (is_tokenizer_named(flags.target_tokenizer) && !named) {
-    throw_usage("--target-tokenizer", "needs --tokenizer", "name the source's with --tokenizer");
+    throw_usage("--target-tokenizer", "needs the source's tokenizer", "name it with --tokenizer");
   }
   if (!named && recipe.vocabulary) return train_pair_vocabulary(recipe.corpus, *recipe.vocabulary);
   if (!named) {
@@ -57,7 +57,7 @@ PairTokenizers tokenizers_of(const ParallelFlags& flags, const PrepareFlags& com
   target.bpe_codes = common.tokenizer.bpe_codes;
   target.bpe_threshold = common.tokenizer.bpe_threshold;
   if (!target.bpe_vocabulary.empty() && target.bpe_codes.empty()) {
-    throw_usage("--target-bpe-vocabulary", "needs --bpe-codes", "name the merges with --bpe-codes");
+    throw_usage("--target-bpe-vocabulary", "needs the merges", "name them with --bpe-codes");
   }
   tokenizers.target = open_tokenizer_of(target);
   if (common.tokenizer.settings.cased && may_keep_case(*tokenizers.target)) {

@@ -39,9 +39,9 @@ struct EightBitKernels {
 };
 
 // The loops for an instruction set's name ("avx512_vnni", "avx_vnni", "avx2", "baseline"), or null
-// if this processor does not have it or ATEN_CPU_CAPABILITY excludes it (instruction_level.h).
+// if the processor lacks it or it is above instruction_level().
 const EightBitKernels* eight_bit_kernels(std::string_view instruction_set);
-// Those of the best instruction set that may be used.
+// Those of the best instruction set within instruction_level().
 const EightBitKernels& eight_bit_kernels();
 
 }  // namespace roformer::kernels

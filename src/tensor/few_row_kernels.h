@@ -23,7 +23,7 @@ using MultiplyFewRows = void (*)(const FewRowProduct& product, std::int64_t begi
 // The loop for an instruction set's name as in eight_bit_kernels.h, or null if this processor does
 // not have it.
 MultiplyFewRows few_row_kernel(std::string_view instruction_set);
-// That of the best instruction set that may be used.
+// That of the best instruction set within instruction_level().
 MultiplyFewRows few_row_kernel();
 
 }  // namespace roformer::kernels

@@ -6,9 +6,9 @@ namespace roformer::kernels {
 // The levels that CMakeLists.txt compiles the loops for: x86-64, x86-64-v3 and x86-64-v4.
 enum class InstructionLevel { baseline, avx2, avx512 };
 
-// The highest level that this processor has in full (a virtual machine may hide a part of one), or
-// the one to which ATEN_CPU_CAPABILITY lowers it: `default`, `avx2` or `avx512`, the variable by
-// which LibTorch lowers that of its own loops. Other words change nothing.
+// The highest level of which this processor has every instruction (a virtual machine may hide some).
+// ATEN_CPU_CAPABILITY, which limits LibTorch's loops, limits this too: `default` to the baseline,
+// `avx2` to avx2. Other values are ignored.
 InstructionLevel instruction_level();
 
 }  // namespace roformer::kernels

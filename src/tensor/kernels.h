@@ -228,7 +228,7 @@ struct KernelTable {
   void (*attend_few)(const FewQueries<T>&);
 };
 
-// The loops of the best instruction set that may be used (instruction_level.h).
+// The loops of the best instruction set within instruction_level().
 template <typename T>
 const KernelTable<T>& table();
 // Its name: "avx512_bf16", "avx512", "avx2" or "baseline".

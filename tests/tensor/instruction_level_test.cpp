@@ -10,8 +10,8 @@
 using namespace roformer;
 using namespace roformer::kernels;
 
-// CMakeLists.txt runs this program once for each level below the machine's.
-TEST_CASE("ATEN_CPU_CAPABILITY lowers the level of all loops") {
+// CMakeLists.txt runs these tests once for each level below the machine's.
+TEST_CASE("ATEN_CPU_CAPABILITY limits the level of all loops") {
   const char* const variable = std::getenv("ATEN_CPU_CAPABILITY");
   const std::string word = variable == nullptr ? "" : variable;
   const std::string set = instruction_set();
