@@ -1,4 +1,4 @@
-// A folder of its own for a test, removed at the end.
+// A folder for one test, removed at the end.
 #pragma once
 
 #include <stdlib.h>

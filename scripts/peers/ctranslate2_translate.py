@@ -10,8 +10,8 @@ usage: ctranslate2_translate.py FOLDER LINES.txt [--lines 500 --beam 4 --threads
            --decoding.longest_factor 0 --decoding.longest_extra 256 --threads 2
 
 FOLDER is converted once, into FOLDER.ct2. CTranslate2's converter takes every Marian folder for one
-whose last token is <pad> and whose decoder begins with zeros, as Opus-MT's do. A folder that begins with
-a token of its own keeps it here. Its threads are workers with batches of their own, which is much faster
+whose last token is <pad> and whose decoder begins with zeros, as Opus-MT's do. A folder that names
+another first token keeps it here. Its threads are workers that each take a batch, which is much faster
 here than sharing each product among them (--workers 1). Alternate the two programs on an otherwise idle
 machine and quote the ratio of sentences_per_s.
 """

@@ -5,7 +5,7 @@ AdamW) in PyTorch on random tokens.
   --peer roformer   Hugging Face's RoFormerForMaskedLM (its head is computed at every position)
   --peer bert       Hugging Face's BertForMaskedLM, with scaled_dot_product_attention
   --peer plain      the same arithmetic as `roformer bench mlm` in plain PyTorch: fused attention,
-                    rotary positions, the head and what is behind the last attention at the masked
+                    rotary positions, the head and what follows the last attention at the masked
                     positions only
   --peer x-transformers   its Encoder (pre-norm, fused attention, ff with GELU) with --position rope,
                     alibi, t5, learned or none; the head at the masked positions only
@@ -63,7 +63,7 @@ class Layer(nn.Module):
         self.up, self.down = nn.Linear(options.hidden, options.ffn), nn.Linear(options.ffn, options.hidden)
 
     def forward(self, x, cosines, sines, rows=None):
-        """rows: of the flat batch, the only ones that are wanted; nothing else is computed behind the attention."""
+        """rows: of the flat batch, the only ones that are wanted; nothing else is computed after the attention."""
         batch, length, width = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, options.heads, -1).permute(2, 0, 3, 1, 4)
         q, k = rotate(q, cosines, sines).to(v.dtype), rotate(k, cosines, sines).to(v.dtype)

@@ -13,7 +13,7 @@ zeros, for both programs: `roformer import COPY --run RUN` is what to measure be
 which turns the copy into Marian's model once (COPY.npz). One thing stays unequal: the exponents of
 Marian's sinusoids end at 1, those of MarianMT in transformers one step before it, so that
 translations differ (47 of 100 by a translator of width 256 after 1,000 steps). Marian's threads are
-workers with batches of their own. Alternate the two programs on an otherwise idle machine and quote the
+workers that each take a batch. Alternate the two programs on an otherwise idle machine and quote the
 ratio of target_tokens_per_s.
 """
 import argparse
@@ -109,7 +109,7 @@ def convert():
 if not model.is_file():
     convert()
 
-# Marian would split text itself by a SentencePiece model of its own ids; it is given pieces instead.
+# Marian would split text by a SentencePiece model in its own order of ids; it gets pieces instead.
 splitter = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
 lines = decoding_times.lines_of(options)
 translator = Translator(

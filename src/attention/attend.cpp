@@ -16,8 +16,8 @@ std::vector<QueryPart> query_parts(const AttentionContext& context, std::int64_t
   std::vector<QueryPart> parts;
   for (std::int64_t first = 0; first < queries; first += most) {
     const std::int64_t count = std::min(most, queries - first);
-    const std::int64_t behind = context.causal ? queries - first - count : 0;
-    parts.push_back({.first = first, .count = count, .keys = keys - behind});
+    const std::int64_t later = context.causal ? queries - first - count : 0;
+    parts.push_back({.first = first, .count = count, .keys = keys - later});
   }
   return parts;
 }

@@ -191,7 +191,7 @@ StudyChart by_family(LineChart chart, const std::vector<std::string>& families) 
   LineChartGrid grid{.title = chart.title,
                      .subtitle = chart.subtitle +
                                  "; a chart for each family of schemes, the others "
-                                 "grey behind"};
+                                 "in grey"};
   for (const std::string& family : different) {
     LineChart panel = chart;
     panel.title = family;

@@ -342,13 +342,13 @@ class HouseholderHead {
     negate(carrier_, count_, width_);
   }
 
-  // Moves the keys behind the chunk.
+  // Moves the keys past the chunk.
   void carry(const Matrix<A>& keys) {
     find_along(keys);
     product<A>(end_, width_, count_, along_.plain(), carrier_.plain(), keys, true);
   }
 
-  // From the gradients of the keys behind the chunk to those of the keys before it.
+  // From the gradients of the keys after the chunk to those of the keys before it.
   void uncarry(const Matrix<A>& before, const Matrix<A>& to_keys) {
     find_along(before);
     product<A>(end_, count_, width_, to_keys.plain(), carrier_.transposed(), to_along_);

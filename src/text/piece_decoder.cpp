@@ -90,14 +90,14 @@ std::string one_character(const JsonFields& step, const char* name, const std::s
 Step strip(const JsonFields& step) {
   const std::string content = one_character(step, "content", " ");
   const std::int64_t before = step.count("start", 0, at_least(0));
-  const std::int64_t behind = step.count("stop", 0, at_least(0));
+  const std::int64_t after = step.count("stop", 0, at_least(0));
   return [=](Pieces& pieces) {
     for (std::string& piece : pieces) {
       std::string_view rest = piece;
       for (std::int64_t i = 0; i < before && rest.starts_with(content); ++i) {
         rest.remove_prefix(content.size());
       }
-      for (std::int64_t i = 0; i < behind && rest.ends_with(content); ++i) {
+      for (std::int64_t i = 0; i < after && rest.ends_with(content); ++i) {
         rest.remove_suffix(content.size());
       }
       piece = std::string(rest);

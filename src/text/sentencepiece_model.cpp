@@ -13,7 +13,7 @@
 
 // libsentencepiece defines this name as an object of 32 bytes and LibTorch's libc10 as an int. If
 // the int wins the name, as the order of the libraries decides, libsentencepiece writes over the
-// flag behind it, which turns every failed allocation into an abort. The program's definition wins
+// flag after it, which turns every failed allocation into an abort. The program's definition wins
 // over both and has room for either.
 alignas(64) unsigned char FLAGS_minloglevel[256];
 

@@ -305,8 +305,8 @@ TEST_CASE("translators of every scheme are explained, both stacks") {
 TEST_CASE("the loss of the pairs is the validation's, probed or not") {
   const ExplainedTranslator one("deberta");
   const std::int64_t all = one.dataset.sentences(Split::validation);
-  const double loss = evaluate_translator(*one.trained.model, one.trained.settings,
-                                          one.dataset, Split::validation, *make_single_process())
+  const double loss = evaluate_translator(*one.trained.model, one.trained.settings, one.dataset,
+                                          Split::validation, *make_single_process())
                           .loss;
   const Explanation found = one.explain({.sequences = all, .ablations = false});
   CHECK(found.sequences == all);
@@ -349,7 +349,7 @@ TEST_CASE("biases are drawn by distance where that is all they depend on") {
   CHECK(bias.distances.front() == -31);
   CHECK(bias.distances.back() == 31);
   CHECK(bias.values[1][31] == Approx(t5.parameter("position.bias")[0][1].item<double>()));
-  // The key before the query and the one behind it, in buckets of their own.
+  // The key before the query and the one after it, in separate buckets.
   CHECK(bias.values[1][32] == Approx(t5.parameter("position.bias")[1][1].item<double>()));
   CHECK(bias.values[1][30] == Approx(t5.parameter("position.bias")[17][1].item<double>()));
   CHECK(drawn.parameters.size() == 1);

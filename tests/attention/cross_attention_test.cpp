@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kHeads = SmallScheme::kHeads, kHeadWidth = SmallScheme::kHeadWidth;
 
-// query [Lq, H * D], packed [Lk, 2 * H * D] -> [Lq, H * D]; queries at `begin` and behind.
+// query [Lq, H * D], packed [Lk, 2 * H * D] -> [Lq, H * D]; queries at `begin` and after.
 at::Tensor alone(const SmallScheme& small, const at::Tensor& query, const at::Tensor& packed,
                  std::int64_t begin = 0) {
   const auto heads = [](const at::Tensor& x) {

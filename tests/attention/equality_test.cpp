@@ -121,7 +121,7 @@ TEST_CASE("positions with gaps give what contiguous positions give around the ga
       continue;  // counts keys, not positions
     const Positions gaps = Positions::of({0, 1, 4, 5, 9, 10});
     const at::Tensor with_gaps = layer(small, x, TokenLayout::uniform(1, 6), gaps);
-    // The first two positions stand as without gaps and see nothing behind.
+    // The first two positions are as without gaps and see nothing after them.
     const at::Tensor without =
         layer(small, x.narrow(0, 0, 2), TokenLayout::uniform(1, 2), Positions::range(0, 2));
     INFO(name);

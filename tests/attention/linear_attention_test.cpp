@@ -100,7 +100,7 @@ TEST_CASE("rows of a FAVOR+ matrix are orthogonal within a block") {
   CHECK(favor_features({}, 64) == 266);
 }
 
-TEST_CASE("FAVOR+ draws its matrix anew every so many steps of training, else never") {
+TEST_CASE("FAVOR+ redraws its matrix every so many steps of training, else never") {
   const AttentionSettings every{.kernel = AttentionKernel::favor, .redraw = 10};
   CHECK(favor_key(every, 1, 0) == favor_key(every, 1, 9));
   CHECK(favor_key(every, 1, 9) != favor_key(every, 1, 10));

@@ -1,4 +1,4 @@
-// In a stack of mixed schemes each layer's attention is bitwise that of its own scheme; what
+// In a stack of mixed schemes each layer's attention is bitwise that of the layer's scheme; what
 // depends on the length is each sequence's own.
 #include <ATen/ATen.h>
 

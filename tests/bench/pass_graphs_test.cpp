@@ -109,7 +109,7 @@ Trained train_with(const Settings& settings, Precision precision, const Make& ma
 
 }  // namespace
 
-TEST_CASE("a pass that is repeated has the numbers of its own batch, and its own dropout") {
+TEST_CASE("a pass that is repeated uses its batch and a new dropout mask") {
   const gpu::KernelEmulation emulation(emulate_kernel);
   const auto [scheme, precision] =
       GENERATE(table<std::string, Precision>({{"rope", Precision::bf16}, {"t5", Precision::fp32}}));
@@ -125,7 +125,7 @@ TEST_CASE("a pass that is repeated has the numbers of its own batch, and its own
   CHECK(at::equal(graphs.values, plain.values));
 }
 
-TEST_CASE("graphs that are given back are recorded anew") {
+TEST_CASE("graphs that are given back are recorded again") {
   const gpu::KernelEmulation emulation(emulate_kernel);
   const Settings settings = settings_of("none", "causal_lm");
   const auto objective =
@@ -160,7 +160,7 @@ TEST_CASE("a pass that cannot be recorded is made without a graph, and none is t
   CHECK(at::equal(refused.values, plain.values));
 }
 
-TEST_CASE("what is drawn anew in every step is never recorded") {
+TEST_CASE("what is drawn in every step is never recorded") {
   const ComputePlan plan{.device = at::kCPU, .precision = Precision::fp32};
   const auto repeats = [&](const Settings& settings) {
     return random_language(settings, plan)->repeats_its_work();

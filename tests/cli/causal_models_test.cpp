@@ -156,22 +156,22 @@ TEST_CASE("a prompt begins as the tokenizer of the imported folder says") {
   CHECK(generated_ids({"generate", run_of_plain, prompt, "--decoding.end_tokens", second}).empty());
   CHECK(generated_ids({"generate", run_of_plain, prompt, "--decoding.end_tokens", second,
                        "--ignore-end"}) == wanted);
-  const auto behind_end =
+  const auto after_end =
       generated_ids({"generate", run_of_plain, prompt, "--decoding.prompt_start", "separator"});
-  CHECK(behind_end != wanted);
+  CHECK(after_end != wanted);
   CHECK(has(
       run({"generate", run_of_plain, prompt, "--decoding.prompt_start", "classification"}).errors,
       "has no classification token"));
   // A template's token, unless tokenizer_config.json says no.
   const fs::path folder = with_letters(name, begun, processor);
-  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == behind_end);
+  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == after_end);
   write_file_atomically(folder / "tokenizer_config.json", R"({"add_bos_token": false})");
   fs::remove_all(begun.path / "runs");
   CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == wanted);
   write_file_atomically(folder / "tokenizer_config.json",
                         R"({"add_bos_token": true, "bos_token": {"content": "<|endoftext|>"}})");
   fs::remove_all(begun.path / "runs");
-  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == behind_end);
+  CHECK(generated_ids({"generate", import(folder, begun.path), prompt}) == after_end);
 }
 
 TEST_CASE("a prompt names special tokens, and a chat template writes a message") {

@@ -109,9 +109,9 @@ TEST_CASE("errors become one line each and an exit code") {
     program.action = std::move(action);
     return program.run({"train", "a.yaml"});
   };
-  const Outcome failure = outcome([] { throw_failure("x.bin", "is empty", "make it anew"); });
+  const Outcome failure = outcome([] { throw_failure("x.bin", "is empty", "make it again"); });
   CHECK(failure.code == 1);
-  CHECK(failure.errors == "error: x.bin: is empty (hint: make it anew)\n");
+  CHECK(failure.errors == "error: x.bin: is empty (hint: make it again)\n");
   const Outcome usage = outcome([] { throw_usage("", "a.yaml:1: one\na.yaml:2: two"); });
   CHECK(usage.code == 2);
   CHECK(usage.errors == "error: a.yaml:1: one\nerror: a.yaml:2: two\n");

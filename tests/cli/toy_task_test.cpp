@@ -228,7 +228,7 @@ struct PlaneFolder : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("a registered task is a word of the key, with keys of its own") {
+TEST_CASE("a registered task is a word of the key, and brings its keys") {
   REQUIRE(plane_is_registered);
   CHECK(has(run({"config", "keys", "plane"}).output,
             "plane.points\n    integer from 1 to 1000, in points; default: 64\n"));

@@ -103,7 +103,7 @@ TEST_CASE("what model.from brings along stands below the file and the flags") {
             "but the model has 7 layers"));
 }
 
-TEST_CASE("what model.from brings along for another task stays behind") {
+TEST_CASE("what model.from brings for another task is dropped") {
   ConfigFolder folder;
   const auto file = folder.write("a.yaml", "model: {from: runs/x}\n");
   const SourceKeys source = [](const std::filesystem::path&) -> std::vector<Override> {

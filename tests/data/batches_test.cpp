@@ -58,7 +58,7 @@ bool same(const MaskedBatch& a, const MaskedBatch& b) {
 
 }  // namespace
 
-TEST_CASE("Validation rows are the stream in order, behind [CLS], and their masks never change") {
+TEST_CASE("Validation rows are the stream in order, after [CLS], and their masks never change") {
   const Sample sample;
   constexpr std::int64_t kLength = 16;
   const MaskedBatches batches(*sample.dataset, Split::validation, kLength, {}, {.rows = 5});
@@ -107,7 +107,7 @@ TEST_CASE(
   CHECK(causal.validation(1, 32).ids == causal.validation(3 * rows / 4).ids);
 }
 
-TEST_CASE("An epoch has each row once, in an order and with masks of its own") {
+TEST_CASE("An epoch has each row once, in a new order and with new masks") {
   const Sample sample;
   const MaskedBatches batches(*sample.dataset, Split::train, 16, {}, {.rows = 1, .seed = 3});
   const std::int64_t rows = batches.rows().size();

@@ -108,7 +108,7 @@ TEST_CASE("Whole words are masked together, at the same share") {
   CHECK(is_about(chosen, 300 * 100, 0.15));
 }
 
-TEST_CASE("A rest of a word that follows a special token is a word of its own") {
+TEST_CASE("The rest of a word after a special token is a separate word") {
   const auto tokenizer = byte_tokenizer();
   const Masker masker(*tokenizer,
                       {.probability = 0.15, .mask = 1, .random = 0, .whole_words = true});

@@ -1,5 +1,5 @@
 // Preparations that are killed: a tokenizer that lets its process die where it is given a certain
-// text, and what stays behind.
+// text, and what is left.
 #pragma once
 
 #include <signal.h>
@@ -56,7 +56,7 @@ class MortalTokenizer : public Tokenizer {
   mutable std::atomic<std::uint64_t> bytes_{0};
 };
 
-// Runs the action in a process of its own, in which it is killed.
+// Runs the action in a child process, in which it is killed.
 inline void dies(const auto& action) {
   const pid_t child = ::fork();
   if (child == 0) {

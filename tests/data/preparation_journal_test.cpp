@@ -89,7 +89,7 @@ TEST_CASE("A killed preparation goes on to bitwise the set of one that was never
   Killed set(by_bytes);
   set.options.threads = threads;
   SECTION("documents dealt to the splits") {}
-  SECTION("a validation set of its own") {
+  SECTION("a separate validation set") {
     set.options.validation_inputs = {set.folder.path / "valid"};
   }
   int threads_afterwards = threads;
@@ -160,7 +160,7 @@ TEST_CASE("What another command left is not gone on with, and a line says why") 
     set.options.corpus.inputs.push_back(set.folder.path / "valid");
     why = "the corpus was another";
   }
-  SECTION("a file that was written anew") {
+  SECTION("a file that was written again") {
     write_text(set.corpus, corpus_text() + "the end\n");
     why = "the corpus was another";
   }

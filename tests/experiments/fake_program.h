@@ -71,7 +71,7 @@ case $name in
 esac
 )script";
 
-// The script, unless a test has written one of its own.
+// The script, unless a test has written another.
 inline std::filesystem::path fake_program_of(const FakeStudy& study) {
   const std::filesystem::path script = study.path / "train";
   if (std::filesystem::exists(script)) return script;
@@ -92,7 +92,7 @@ inline StudyOptions fake_options(const FakeStudy& study) {
           .program = fake_program_of(study).string()};
 }
 
-// How often a run was started, and with what behind its configuration file.
+// How often a run was started, and with which arguments after its configuration file.
 inline std::vector<std::string> starts_of(const FakeStudy& study, const std::string& run) {
   std::vector<std::string> result;
   std::error_code error;

@@ -1,4 +1,4 @@
-// A study in a folder of its own.
+// A study in a temporary folder.
 #pragma once
 
 #include <filesystem>

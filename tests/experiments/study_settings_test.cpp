@@ -146,7 +146,7 @@ TEST_CASE("a value of the axis of schemes says which scheme it is") {
   CHECK(refused("rope, {scheme: rope, formula: '0.5*(j-i)'}").find("chooses the scheme formula") !=
         std::string::npos);
   CHECK(refused("rope, {formula: }") != "no error");
-  // What none of its runs has would be another value's run under a name of its own.
+  // A value that none of its runs has would repeat another value's run under a new name.
   const auto variants = folder.write("v.yaml",
                                      "matrix: {position: [rope, t5]}\n"
                                      "variants: [{name: plain}, {name: b, position.alibi.variant: "
@@ -193,7 +193,7 @@ TEST_CASE("of formulas with one name a flag means its own") {
   CHECK(study.runs[0].settings.position.of<FormulaSettings>().bias == "0.2*(j-i)");
 }
 
-TEST_CASE("a formula that is called as a scheme is a row of its own beside it") {
+TEST_CASE("a formula with a scheme's name is a separate row beside it") {
   ConfigFolder folder;
   folder.write("a.yaml", "kerple: {bias: '0.1*(j-i)'}\nnear: {bias: 'j-i'}\n");
   const auto file =

@@ -142,7 +142,7 @@ TEST_CASE("columns that the study names replace those of the task") {
   CHECK(table.columns()[2].title == "odd figure");
 }
 
-TEST_CASE("a row that lacks seeds stands behind, is never the best and says so") {
+TEST_CASE("a row that lacks seeds comes last, is never the best and says so") {
   const StudySettings study = study_of("none, rope, t5");
   std::vector<RunResult> results{finished_run("none", "1", 2), finished_run("none", "2", 2),
                                  finished_run("rope", "1", 4), finished_run("rope", "2", 5),

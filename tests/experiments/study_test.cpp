@@ -289,7 +289,7 @@ TEST_CASE("two studies in one folder are refused") {
   CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }), fake.runs().string()));
 }
 
-TEST_CASE("a study in whose folder a name of its own is a link is refused before anything runs") {
+TEST_CASE("a study that would write through a link in its folder is refused before anything runs") {
   const FakeProgram fake("rope, none");
   std::filesystem::create_directories(fake.runs());
   write_file_atomically(fake.path / "thesis.txt", "mine");

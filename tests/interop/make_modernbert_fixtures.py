@@ -24,7 +24,7 @@ SHAPE = dict(hidden_size=16, num_attention_heads=2, intermediate_size=12, max_po
 
 
 def byte_level(pieces, training):
-    """As ModernBERT's: NFC, GPT-2's words, special tokens behind the pieces, [MASK] takes the space before it."""
+    """As ModernBERT's: NFC, GPT-2's words, special tokens after the pieces, [MASK] takes the space before it."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

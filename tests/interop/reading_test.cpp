@@ -238,7 +238,7 @@ TEST_CASE("added tokens of a folder with a vocab.txt are found in text, wherever
     copy.write("tokenizer_config.json", config.dump());
     CHECK_THROWS_WITH(read(), Contains("the id of \"gap\" is \"one\""));
   }
-  SECTION("added_tokens.json, and additional_special_tokens behind it") {
+  SECTION("added_tokens.json, and additional_special_tokens after it") {
     nlohmann::json config = lower;
     config["additional_special_tokens"] = {"[S]", "[PAD]"};
     copy.write("tokenizer_config.json", config.dump());

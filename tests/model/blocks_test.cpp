@@ -41,7 +41,7 @@ const std::vector<Blocks>& blocks() {
          model.norm_kind = NormKind::rms_norm;
          model.bias = false;
        }},
-      {"RMSNorm behind",
+      {"RMSNorm after the sum",
        [](ModelSettings& model) {
          model.norm_kind = NormKind::rms_norm;
          model.bias = false;
@@ -342,7 +342,7 @@ TEST_CASE("a language head is the projection alone where that is asked for") {
   CHECK(distance(from_table, leaf.grad()) < 1e-11);
 }
 
-TEST_CASE("BERT's head has a table of its own and no biases where that is asked for") {
+TEST_CASE("BERT's head has an untied table and no biases where that is asked for") {
   StackSettings settings = small_stack(nullptr);
   settings.model.bias = false;
   settings.model.tie_output = false;

@@ -1,4 +1,4 @@
-// Decoding with the key-value cache gives what computing the whole text anew gives, for every
+// Decoding with the key-value cache gives what computing the whole text again gives, for every
 // causal scheme that the cache can serve exactly.
 #include "model/next_token.h"
 
@@ -82,7 +82,7 @@ double difference(const Decoder& decoder, std::int64_t length) {
 
 }  // namespace
 
-TEST_CASE("a decoding step with the cache equals the whole text computed anew") {
+TEST_CASE("a decoding step with the cache equals the whole text computed again") {
   for (const std::string& name : position_names()) {
     DYNAMIC_SECTION(name) {
       CHECK(difference(Decoder(name), 24) < 2e-5);
@@ -167,7 +167,7 @@ TEST_CASE("what no token will see again leaves the cache, and changes nothing") 
   }
 }
 
-TEST_CASE("a text that comes behind longrope's short factors is read again, once") {
+TEST_CASE("a text that outgrows longrope's short factors is read again, once") {
   const Decoder decoder("rope", {{"data.length", "512"},
                                  {"position.scaling", "longrope"},
                                  {"position.factor", "4"},
@@ -261,7 +261,7 @@ TEST_CASE("linear attention decodes by its running sums") {
   };
   CHECK(with({}) < 2e-5);
   CHECK(with({{"attention.linear_rotation", "before"}}) < 2e-5);
-  // Dynamic NTK's angles change with the length: computed anew.
+  // Dynamic NTK's angles change with the length: computed again.
   CHECK(with({{"position.scaling", "dynamic_ntk"}, {"position.factor", "4"}}) < 2e-5);
   const auto favor = [](const char* stabilize, const char* epsilon) {
     return difference(Decoder("rope", {{"attention.kernel", "favor"},

@@ -26,7 +26,7 @@ struct Search {
     for (std::size_t i = 0; i < source.lengths.size(); ++i) sentences.push_back(i);
   }
 
-  // The logits behind row `row`, from the whole text alone.
+  // The logits after row `row`, from the whole text alone.
   at::Tensor expected(std::size_t row) const {
     const std::size_t sentence = sentences[row];
     const at::Tensor text = texts[static_cast<std::int64_t>(row)];

@@ -82,7 +82,7 @@ TEST_CASE("products in float32 are near those in float64") {
   CHECK(difference(narrow.to(at::kDouble), wide) < 2e-5);
 }
 
-TEST_CASE("keys that steps left behind give the scores of the whole text") {
+TEST_CASE("keys that earlier steps kept give the scores of the whole text") {
   const Text text;
   const at::Tensor whole = householder_scores(text.all());
   at::Tensor keys = text.key.narrow(2, 0, 0);

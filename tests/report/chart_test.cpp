@@ -183,13 +183,13 @@ TEST_CASE("dots lie on an axis that is fitted to them") {
   const std::string far = to_svg(chart);
   CHECK(far.find(">unigram</text>") != std::string::npos);
   CHECK(places(far)[1] - places(far)[0] < 10);
-  // One group has no colours of its own, several have.
+  // One group needs no colours, several do.
   CHECK(far.find("class=\"fill c1") == std::string::npos);
   chart.dots[1].group = "other";
   CHECK(to_svg(chart).find("class=\"fill c1") != std::string::npos);
 }
 
-TEST_CASE("panels of a grid share what is behind them") {
+TEST_CASE("panels of a grid share their background") {
   LineChart one = two_lines();
   one.context = {{.name = "far", .x = {0, 2}, .y = {20, 19}}};
   const LineChartGrid grid{.title = "By family", .panels = {one, one, one}};

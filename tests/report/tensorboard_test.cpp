@@ -70,7 +70,7 @@ TEST_CASE("resuming removes later events and begins a new session in a new file"
   CHECK(steps_in(files[1]) == std::vector<std::int64_t>{0, 4, 4});
 }
 
-TEST_CASE("a new file comes behind those of a later clock, and other programs' do not count") {
+TEST_CASE("a new file sorts after those of a later clock, and other programs' do not count") {
   const TemporaryFolder folder;
   write_file_atomically(folder.path / "events.out.tfevents.9999999990.roformer", "");
   write_file_atomically(folder.path / "old-events.out.tfevents.1", "");

@@ -86,7 +86,7 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
   CHECK(has(refused(mixture.settings("parts", "[{directory: data}, {directory: capitals}]", "8"),
                     ExistingRun::resume),
             "is not what the run was begun with: fingerprint "));
-  // So would the same text divided anew.
+  // So would the same text divided again.
   CorpusOptions corpus;
   corpus.inputs = {mixture.tiny.folder.path / "capitals.txt"};
   prepare({.corpus = corpus,

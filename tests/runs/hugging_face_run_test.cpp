@@ -82,7 +82,7 @@ TEST_CASE("an encoder alone is imported with a new language head") {
 
 TEST_CASE("a classifier is imported for the task it was trained on") {
   const TemporaryFolder folder;
-  const TemporaryFolder unnamed;  // a folder that names no task has classes of its own
+  const TemporaryFolder unnamed;  // a folder that names no task keeps its classes
   const Settings settings =
       open_run_of<Classifier>(import_model("bert_classification", unnamed).path).settings;
   CHECK(settings.task == TaskKind::classification);

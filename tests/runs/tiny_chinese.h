@@ -1,5 +1,5 @@
 // A small Chinese corpus with its dictionary and vocabulary, prepared, and triplets of its cases,
-// in a folder of its own.
+// in a temporary folder.
 #pragma once
 
 #include <fstream>

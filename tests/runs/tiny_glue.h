@@ -1,5 +1,5 @@
 // A GLUE folder of invented sentences, a vocabulary for them and a small classifier's settings, in
-// a folder of its own. The animal of the first sentence decides every pair's label, the colour
+// a temporary folder. The animal of the first sentence decides every pair's label, the colour
 // every single sentence's.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A prepared text of bytes and a small model trained on it for a few steps, in a folder of its own.
+// A prepared text of bytes and a small model trained on it for a few steps, in a temporary folder.
 #pragma once
 
 #include <fstream>

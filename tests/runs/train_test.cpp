@@ -51,7 +51,7 @@ std::vector<double> losses(const fs::path& run) {
   return values;
 }
 
-// Another text in the place of the data, or in a folder of its own.
+// Another text in the place of the data, or in a new folder.
 void prepare_other(const fs::path& folder, const std::string& text, const fs::path& output) {
   std::ofstream(folder / "other.txt") << text;
   const auto tokenizer = open_tokenizer({.kind = TokenizerKind::bytes});

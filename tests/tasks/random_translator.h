@@ -42,7 +42,7 @@ struct RandomTranslator {
     return roformer::translate({&translator}, sources, tokens, options);
   }
 
-  // Of all positions behind the texts, from the whole of them at once: [T, V].
+  // Of all positions after the texts, from the whole of them at once: [T, V].
   at::Tensor logits(const std::vector<TokenId>& source,
                     const std::vector<std::int64_t>& target) const {
     const at::NoGradGuard no_gradient;

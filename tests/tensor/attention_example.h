@@ -1,5 +1,5 @@
-// Two or three texts with biases of every kind, and attention over them by tiles beside the softmax as
-// the formula says, in float64 with recorded gradients.
+// Two or three texts with biases of every kind, and attention over them by tiles beside the softmax
+// as the formula says, in float64 with recorded gradients.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -55,7 +55,7 @@ struct AttentionExample {
     segments[0].additive = 0;
     segments[1].additive = segments[2].additive = 1;
   }
-  // Tables that hide what is far: the first text's queries see keys from 30 before to 20 behind
+  // Tables that hide what is far: the first text's queries see keys from 30 before to 20 after
   // them, of the second head none, and those of the others the keys in the middle.
   void add_windows() {
     add_tables();

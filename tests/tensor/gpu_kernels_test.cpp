@@ -202,7 +202,7 @@ TEST_CASE("a row of logits that no block can hold is taken from memory") {
                 });
 }
 
-TEST_CASE("states behind the labels change nothing and get no gradient") {
+TEST_CASE("states after the labels change nothing and get no gradient") {
   const at::ScalarType type = any_type();
   at::manual_seed(9);
   const at::Tensor states = normal({67, 6}, type), table = normal({70, 6}, wide(type)),

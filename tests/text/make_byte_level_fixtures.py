@@ -76,7 +76,7 @@ def token(content, number, **how):
 
 
 def variants(base):
-    """Name: parts of the file that stand in the place of its own; "model" is merged into its own."""
+    """Name: parts of the file that replace those of the base file; "model" is merged into the base file's."""
     after = max(entry["id"] for entry in base["added_tokens"]) + 1
     odd = base["added_tokens"] + [token("foo", after, rstrip=True), token("sw", after + 1, single_word=True),
                                   token("\u212b", after + 2), token("bar", after + 3, lstrip=True, normalized=False)]

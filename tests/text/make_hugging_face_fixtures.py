@@ -6,7 +6,7 @@ trainers learn from a small text.
     pip install tokenizers==0.23.3 sentencepiece==0.2.3 && python3 make_hugging_face_fixtures.py PROGRAM
 
 PROGRAM is build/roformer. The rules of normalisation are left out, because they are large: the test
-takes those of its own library."""
+takes those of the library that it is linked with."""
 import io
 import json
 import pathlib

@@ -22,7 +22,7 @@ Donaudampfschifffahrt , Dampfschiff , Schifffahrt , Schiffe fahren
 &apos; it &apos;s a window &apos; , said the owner of the lowest house .
 """.strip().split("\n")
 
-# Codes of version 0.1: the end of a word is a symbol of its own. One merge stands there twice.
+# Codes of version 0.1: the end of a word is a separate symbol. One merge is there twice.
 CODES_01 = """e r
 e n
 er </w>

@@ -129,7 +129,7 @@ def metaspace(scheme, split=True):
 
 
 def variants(bpe, unigram, charsmap):
-    """(name, which model, parts of the file in the place of its own)."""
+    """(name, which model, parts of the file that replace the model's)."""
     spaces = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
     fallback = sequence("decoders", {"type": "Replace", "pattern": {"String": MARK}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"})
     stripped = sequence("decoders", *fallback["decoders"], {"type": "Strip", "content": " ", "start": 1, "stop": 0})

@@ -1,6 +1,6 @@
 """Writes wordpiece_rules_cases.json with Hugging Face's `tokenizers` (pip install tokenizers; made
 with 0.23.1): the texts of wordpiece_cases.json with each way of BERT's normaliser but the two plain
-ones, and with added tokens. Run it in this folder behind make_wordpiece_fixtures.py."""
+ones, and with added tokens. Run it in this folder after make_wordpiece_fixtures.py."""
 import itertools
 import json
 

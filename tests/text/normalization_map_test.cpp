@@ -27,7 +27,7 @@ std::string field(std::uint64_t number, const std::string& contents) {
   return varint(number << 3 | 2) + varint(contents.size()) + contents;
 }
 
-// A trie of one block, and the texts behind it. No letter leads to a unit that was left as it is.
+// A trie of one block, and the texts after it. No letter leads to a unit that was left as it is.
 struct Map {
   std::array<std::uint32_t, 256> units;
   std::string texts{'x', '\0'};
@@ -139,7 +139,7 @@ TEST_CASE("texts are not cut at spaces that a rule of their model reaches over")
 
 TEST_CASE("rules that lead outside of their table or in a circle are refused") {
   Map map = one_rule(0);
-  SECTION("a text behind the last one") {
+  SECTION("a text after the last one") {
     map = one_rule(2);
   }
   SECTION("texts without an end") {

@@ -115,7 +115,7 @@ TEST_CASE("A prompt names the special tokens of a SentencePiece model") {
   wanted.push_back(special.separator);
   tokenizer->encode_prompt("[CLS]kato mi[MASK][SEP]", ids);
   CHECK(ids == wanted);
-  // One that keeps spaces, as Llama's, puts none behind a special token.
+  // One that keeps spaces, as Llama's, puts none after a special token.
   const std::string keeps = model + std::string("\x1a\x02\x20\x00", 4);
   const auto llama = make_sentencepiece_tokenizer(keeps, "keeps spaces");
   const auto pieces = [&](const std::string& text) {

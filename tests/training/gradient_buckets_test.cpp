@@ -90,7 +90,7 @@ TEST_CASE("a bucket is sent when the backward pass has written it, the last laye
   CHECK(processes.sent.size() == 6);
 }
 
-TEST_CASE("what a backward pass does not come to is sent behind it, in the same order") {
+TEST_CASE("what a backward pass does not reach is sent after it, in the same order") {
   Layers layers;
   NotingProcesses processes(layers.store.flat_gradients());
   GradientBuckets buckets(processes, layers.store, 16);

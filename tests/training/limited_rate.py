@@ -3,7 +3,7 @@
 
   sudo tests/training/limited_rate.py ROFORMER [--config FILE] [--rates 4000,1000,400] [--steps 6] [KEY FLAGS...]
 
-Makes a network namespace of its own (root, `ip` and `tc` of Debian's iproute2), limits its loopback, over which
+Makes a network namespace (root, `ip` and `tc` of Debian's iproute2), limits its loopback, over which
 both processes send, and runs `bench scaling --ranks 2` at each rate, in Mbit/s, and without a limit, from which
 the time of computing is taken. Prints a table in Markdown; exit code 1 where a step is off by more than a fifth.
 On an otherwise idle machine."""

@@ -67,7 +67,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   const fs::path path = folder.path / "run";
   begin_run(path);
   save(path, 10, 2.0);
-  // Every kind of tokenizer has a file of its own.
+  // Every kind of tokenizer has another file.
   const std::string vocabulary = GENERATE("vocab.txt", "words.json", "byte_level.json");
   write_file_atomically(path / vocabulary, "old");
   const auto is_old = [&] {
@@ -77,7 +77,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
     CHECK_FALSE(fs::exists(path / ".previous"));
     CHECK_FALSE(fs::exists(path / "summary.json"));
   };
-  const auto begin_anew = [&](const RunDirectory& run) {
+  const auto begin_again = [&](const RunDirectory& run) {
     write_file_atomically(run.config(), "seed: 2\n");
     write_file_atomically(run.summary(), "{}");
     write_file_atomically(path / vocabulary, "new");
@@ -85,7 +85,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   };
   {
     const RunDirectory run(path, ExistingRun::overwrite);
-    begin_anew(run);
+    begin_again(run);
   }
   is_old();
   // Killed: before its files were all aside, as a new run, and when they were on their way back.
@@ -93,7 +93,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   const pid_t child = ::fork();
   if (child == 0) {
     const RunDirectory run(path, ExistingRun::overwrite);
-    if (moment > 0) begin_anew(run);
+    if (moment > 0) begin_again(run);
     if (moment == 0) {
       fs::rename(path / ".previous" / "config.yaml", path / "config.yaml");
       fs::rename(path / ".previous", path / ".previous.partial");
@@ -116,7 +116,7 @@ TEST_CASE("an overwritten run is back where the new one ends before it is confir
   is_old();
   {
     const RunDirectory run(path, ExistingRun::overwrite);
-    begin_anew(run);
+    begin_again(run);
     run.confirm();
   }
   CHECK(read_file(path / "config.yaml") == "seed: 2\n");

@@ -19,7 +19,7 @@ const std::vector<StageSettings> kStages = {
     {.steps = 5, .accumulation = 1, .learning_rate = 0.01, .warmup = 4},
     {.steps = 15, .accumulation = 3}};
 
-// Each stage has rows of its own: batch n of stage s is batch 1000 s + n of the plain task.
+// Each stage has different rows: batch n of stage s is batch 1000 s + n of the plain task.
 class StagedToy : public ToyTask {
  public:
   using ToyTask::ToyTask;

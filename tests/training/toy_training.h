@@ -30,7 +30,7 @@ inline std::string last_weights(const std::filesystem::path& run) {
   return read_file(find_checkpoint(run, "last") / "model.safetensors");
 }
 
-// Runs a training in a process of its own and returns how that ended (waitpid's status). Threads
+// Runs a training in a child process and returns how that ended (waitpid's status). Threads
 // do not survive a fork, hence one thread.
 inline int train_in_child(const std::filesystem::path& path, const ToyOptions& options,
                           const TrainingSettings& settings, ExistingRun existing) {
