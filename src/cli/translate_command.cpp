@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/blank.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -150,12 +151,15 @@ constexpr ShortFlag kShortFlags[] = {
     {"--batch-tokens", "decoding.batch_tokens", "source tokens times beam at a time"},
 };
 
-// Splits "SOURCE<tab>TRANSLATION" into its two parts.
+// Splits "SOURCE<tab>TRANSLATION" into its two parts. A blank line has two empty ones.
 void split_pair(const std::string& where, std::string& line, std::string& translation) {
-  const std::size_t tab = line.find('\t');
-  if (tab == std::string::npos || line.find('\t', tab + 1) != std::string::npos) {
-    throw_failure(where, "is not a source, a tab and a translation");
+  if (is_blank(line)) return;
+  const auto tabs = std::ranges::count(line, '\t');
+  if (tabs != 1) {
+    throw_failure(where, fmt::format("has {}, wanted one: a source, a tab and a translation",
+                                     format_counted(tabs, "tab")));
   }
+  const std::size_t tab = line.find('\t');
   translation = line.substr(tab + 1);
   line.resize(tab);
 }

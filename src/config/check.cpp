@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "base/printable.h"
 #include "config/attention_settings.h"
 #include "config/data_settings.h"
 #include "config/position_facts.h"
@@ -42,6 +44,8 @@ class Checker {
               .causal = true,
               .layers = decoder});
     }
+    classes("classification.classes", s_.classification.classes);
+    classes("tagging.classes", s_.tagging.classes);
     training();
     ranking();
     decoding();
@@ -60,6 +64,16 @@ class Checker {
     if (!is_folder_name(s_.run)) {
       problem({"run"}, fmt::format("got \"{}\", wanted the name of one folder", s_.run),
               "the folder around it is `runs`");
+    }
+  }
+
+  void classes(const char* key, const std::vector<std::string>& names) {
+    std::set<std::string_view> seen;
+    for (const std::string& name : names) {
+      if (seen.insert(name).second) continue;
+      problem({key}, fmt::format("names {} twice", printable(name)),
+              "each output has another name");
+      return;
     }
   }
 

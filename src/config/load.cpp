@@ -289,10 +289,12 @@ std::optional<fs::path> run_of(const fs::path& file) {
   return stored ? std::optional(folder) : std::nullopt;
 }
 
-// Maps the old places of copied folders to their new places.
+// Maps the old places of a run and of the project around it to their new places. The run's folder
+// may have been renamed, too.
 class Move {
  public:
-  Move(fs::path from, fs::path to) : from_(std::move(from)), to_(std::move(to)) {
+  Move(const fs::path& from, const fs::path& to)
+      : run_from_(from), run_to_(to), from_(from.parent_path()), to_(to.parent_path()) {
     while (from_.has_relative_path() && to_.has_relative_path() &&
            from_.filename() == to_.filename()) {
       from_ = from_.parent_path();
@@ -302,14 +304,18 @@ class Move {
 
   fs::path of(const fs::path& path) const {
     if (!path.is_absolute()) return path;
-    const fs::path inside = path.lexically_relative(from_);
-    if (inside.empty() || *inside.begin() == "..") return path;
-    fs::path moved = (to_ / inside).lexically_normal();
-    return is_there(moved) ? moved : path;
+    for (const auto& [from, to] : {std::pair(run_from_, run_to_), std::pair(from_, to_)}) {
+      const fs::path inside = path.lexically_relative(from);
+      if (inside.empty() || *inside.begin() == "..") continue;
+      fs::path moved = (to / inside).lexically_normal();
+      if (is_there(moved)) return moved;
+    }
+    return path;
   }
 
  private:
-  fs::path from_, to_;
+  fs::path run_from_, run_to_;
+  fs::path from_, to_;  // the projects: the folders around the runs without their equal endings
 };
 
 void move_paths(const Move& move, Assignment& assignment) {

@@ -13,6 +13,7 @@
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/few_of.h"
+#include "base/parts.h"
 #include "base/printable.h"
 #include "base/random.h"
 #include "base/text_hash.h"
@@ -96,7 +97,7 @@ Columns find_columns(const TableReader& table, const EmbeddingSettings& settings
 }
 
 double parse_score(const std::string& text, const std::string& location) {
-  const std::optional<double> score = as_number<double>(text);
+  const std::optional<double> score = as_number<double>(trimmed(text, " \t"));
   if (score && std::isfinite(*score)) return *score;
   throw_failure(location, fmt::format("the score is {}, wanted a number", printable(text)));
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/log.h"
+#include "base/parts.h"
 #include "base/printable.h"
 #include "base/progress.h"
 
@@ -57,6 +58,11 @@ std::optional<std::size_t> find_label_column(const TableReader& table,
 }
 
 [[noreturn]] void refuse_no_column(const TableReader& table, const char* key, const char* what) {
+  const std::vector<std::string>& names = table.names();
+  if (names.size() == 1 && names.front().find(';') != std::string::npos) {
+    throw_usage(key, fmt::format("{} has one column, {}", table.file(), printable(names.front())),
+                "cells are apart by commas (.csv) or tabs (.tsv), not by semicolons");
+  }
   throw_usage(key, fmt::format("{} has no column of a usual name for the {}", table.file(), what),
               fmt::format("--{} NAME or its number; its columns: {}", key,
                           clean_line(few_of(table.names(), kFewClasses))));
@@ -69,7 +75,16 @@ std::size_t label_column(const TableReader& table, const ClassificationSettings&
 }
 
 std::vector<std::string> row_classes(TableReader& table, std::size_t column, TargetKind kind) {
-  if (kind == TargetKind::multi) return table.list(column, kBetweenClasses);
+  if (kind == TargetKind::multi) {
+    std::vector<std::string> names = table.list(column, kBetweenClasses);
+    for (const std::string& name : names) {
+      if (name.empty()) throw_failure(table.location(), "has an empty label");
+      if (name.find(kBetweenClasses) == std::string::npos) continue;
+      throw_failure(table.location(), fmt::format("has the label {}, but {} separates labels",
+                                                  printable(name), kBetweenClasses));
+    }
+    return names;
+  }
   std::string name = table.text(column);
   while (!name.empty() && is_blank(name.substr(name.size() - 1))) name.pop_back();
   name.erase(0, name.find_first_not_of(" \t\r\n"));
@@ -139,10 +154,10 @@ class RowReader {
 
   double score() const {
     const std::string text = table_.text(label_);
-    const std::optional<double> value = as_number<double>(text);
+    const std::optional<double> value = as_number<double>(trimmed(text, " \t"));
     if (value && std::isfinite(*value)) return *value;
     throw_failure(table_.location(), fmt::format("got score {}, wanted a number", printable(text)),
-                  "names of classes need classification.kind single or multi");
+                  "1.5 or 15e-1; names of classes need classification.kind single or multi");
   }
 };
 
@@ -217,7 +232,7 @@ LabelledTexts read_labelled_texts(const fs::path& file, bool header,
   if (result.examples.empty()) throw_failure(file.string(), "has no examples");
   table.lines().warn_of_replaced();
   if (result.empty_sentences > 0) {
-    log::warn("{}: {} empty texts", file.string(), format_count(result.empty_sentences));
+    log::warn("{}: {}", file.string(), format_counted(result.empty_sentences, "empty text"));
   }
   return result;
 }
@@ -236,9 +251,19 @@ LabelledSplits divide_labelled(LabelledTexts texts, double validation_fraction) 
     std::ranges::sort(members);
     const double wanted = validation_fraction * static_cast<double>(members.size());
     const auto count = std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(wanted)));
-    if (members.size() < 2) continue;
-    const std::uint64_t last = members[std::min(count, members.size() - 1) - 1].first;
-    for (const auto& [hash, index] : members) held_out[index] = hash <= last;
+    // Equal texts stay together: in the training if there are too many of them to hold out.
+    const std::size_t most = std::min(2 * count + 1, members.size() - 1);
+    std::size_t taken = 0;
+    for (auto first = members.begin(); first != members.end() && taken < count;) {
+      const auto end = std::ranges::find_if(
+          first, members.end(), [&](const auto& member) { return member.first != first->first; });
+      const auto equal = static_cast<std::size_t>(end - first);
+      if (taken + equal <= most) {
+        for (auto member = first; member != end; ++member) held_out[member->second] = true;
+        taken += equal;
+      }
+      first = end;
+    }
   }
   LabelledSplits splits{.training = {.pairs = texts.pairs, .labelled = true},
                         .validation = {.pairs = texts.pairs, .labelled = true}};

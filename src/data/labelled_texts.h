@@ -61,7 +61,8 @@ LabelledTexts read_labelled_texts(const std::filesystem::path& file, bool header
                                   const ClassificationSettings& settings);
 
 // Holds out a share of the examples of each class: those with the smallest hashes of their texts,
-// at least one. Equal texts stay together. A regression's or multi-label examples are one class.
+// at least one. Equal texts stay together, in the training if they are more than twice the share or
+// the whole class. A regression's or multi-label examples are one class.
 LabelledSplits divide_labelled(LabelledTexts texts, double validation_fraction);
 // The share that data.validation_fraction selects for such a file.
 double held_out_share(const DataSettings& data);

@@ -245,6 +245,10 @@ const nlohmann::json& TaggedReader::list(const std::string& name) const {
 }
 
 bool TaggedReader::next_object(TaggedLines& result) {
+  if (!options_.labelled && blank_ > 0) {  // answered by a blank line
+    --blank_;
+    return true;
+  }
   if (records_.is_left_out()) {
     advance();
     return true;

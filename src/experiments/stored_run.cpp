@@ -226,7 +226,10 @@ void require_stored_run(const fs::path& folder) {
   }
   if (is_stored_run(folder)) return;
   if (!fs::is_directory(folder, error)) {
-    throw_usage(folder.string(), "there is no such run", "`roformer runs list` shows those here");
+    const fs::path usual = "runs" / folder;
+    throw_usage(folder.string(), "there is no such run",
+                is_stored_run(usual) ? "did you mean " + usual.string() + "?"
+                                     : "`roformer runs list` shows those here");
   }
   const std::vector<StoredRun> inside = find_stored_runs(folder);
   std::vector<std::string> names;

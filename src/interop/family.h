@@ -108,6 +108,8 @@ struct Family {
   bool one_head = false;
   // transformers adds no row for the token type if there are none.
   bool may_lack_token_types = false;
+  // A tagger's head has the dropout of the layers, not that of the classifier's head.
+  bool taggers_drop_as_layers = false;
   bool output_bias = false;  // a translator's folder has final_logits_bias
   // The factor that turns the folder's table of tokens into this program's; null: 1.
   double (*table_factor)(const Settings& settings) = nullptr;

@@ -303,6 +303,10 @@ PretrainedModel read_hugging_face_folder(const fs::path& folder) {
   return FolderReader(folder).read();
 }
 
+double tagging_head_dropout(const Family& family, const Settings& settings) {
+  return family.taggers_drop_as_layers ? settings.model.dropout : settings.glue.head_dropout;
+}
+
 Settings read_hugging_face_settings(const fs::path& folder) {
   FolderConfig config = read_folder_config(folder);
   const FolderWeights listed(folder, config.family->prefix);

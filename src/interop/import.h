@@ -42,6 +42,10 @@ struct PretrainedModel {
   std::int64_t classes() const;  // of the classification head; 0: no such head
 };
 
+// The dropout before the head of a tagger that continues a model of the family. `settings` are the
+// folder's.
+double tagging_head_dropout(const Family& family, const Settings& settings);
+
 // True for a folder with a config.json that names a model_type.
 bool is_hugging_face_folder(const std::filesystem::path& folder);
 // The family that config.json names; null if this program does not read that family or the folder

@@ -57,7 +57,7 @@ Settings tagger_settings(PretrainedModel& model, const std::vector<Override>& ov
   keys.insert(keys.end(), overrides.begin(), overrides.end());
   Settings settings = default_settings(keys);
   if (!is_set(overrides, "tagging.head_dropout")) {
-    settings.tagging.head_dropout = model.settings.glue.head_dropout;
+    settings.tagging.head_dropout = tagging_head_dropout(*model.family, model.settings);
   }
   std::vector<std::string> tags = model.labels;
   if (std::ssize(tags) != model.classes()) {

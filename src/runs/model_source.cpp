@@ -110,8 +110,8 @@ Settings checkpoint_settings(const fs::path& checkpoint, const Safetensors& weig
   return settings;
 }
 
-Settings hugging_face_settings(Settings settings) {
-  settings.tagging.head_dropout = settings.glue.head_dropout;
+Settings hugging_face_settings(const Family& family, Settings settings) {
+  settings.tagging.head_dropout = tagging_head_dropout(family, settings);
   keep_training_length(settings.position, settings.data.length);
   return settings;
 }
@@ -148,7 +148,7 @@ ModelSource open_hugging_face_source(const fs::path& from) {
   for (const std::string& note : model.notes) log::warn("{}: {}", from.string(), note);
   if (model.tags_words) model.settings.task = TaskKind::tagging;
   return {.folder = from,
-          .settings = hugging_face_settings(std::move(model.settings)),
+          .settings = hugging_face_settings(*model.family, std::move(model.settings)),
           .weights = std::move(model.tensors),
           .tokenizer = std::move(model.tokenizer),
           .classified = glue_task_word(model.task),
@@ -162,7 +162,7 @@ Settings source_settings(const fs::path& from) {
     const fs::path checkpoint = find_checkpoint(from);
     return checkpoint_settings(checkpoint, Safetensors(stored_weights(checkpoint)));
   }
-  return hugging_face_settings(read_hugging_face_settings(from));
+  return hugging_face_settings(*family_of_folder(from), read_hugging_face_settings(from));
 }
 
 bool is_head(const std::string& name) {

@@ -166,6 +166,21 @@ TEST_CASE("several labels for each text, and numbers") {
   CHECK(found["figures"]["micro_f1"].get<double>() == 1);
   const auto line = lines_of(run({"predict", tiny.run_of("multi")}, "the dog is red .\n").output);
   CHECK(line.back().starts_with("the dog is red .\tdog|red\t0."));
+  // A line in, a line out, and a field "probabilities" of the input is replaced.
+  const auto answers = lines_of(
+      run({"predict", tiny.run_of("multi")}, "the dog is red .\n\nthe cat is blue .\n").output);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[2].empty());
+  CHECK(answers[3].starts_with("the cat is blue .\tcat\t"));
+  const auto replaced =
+      lines_of(run({"predict", tiny.run_of("multi"), "--json"},
+                   "{\"text\": \"the dog is red .\", \"probabilities\": [1]}\n\n"
+                   "{\"text\": \"the dog is red .\", \"probabilities\": {\"x\": 1}}\n")
+                   .output);
+  REQUIRE(replaced.size() == 3);
+  CHECK(replaced[1].empty());
+  CHECK(replaced[0] == replaced[2]);
+  CHECK(nlohmann::json::parse(replaced[0])["probabilities"].size() == 3);
   const fs::path folder = tiny.folder / "export";
   REQUIRE(run({"export", tiny.run_of("multi"), folder.string()}).code == 0);
   CHECK(nlohmann::json::parse(read_file(folder / "config.json"))["problem_type"] ==

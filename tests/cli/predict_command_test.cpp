@@ -111,7 +111,7 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
       const log::FileSink sink(said);
       run({"predict", folder}, "the cat is red . the cat is red . the cat is red . the cat .\n");
     }
-    CHECK(has(read_file(said), "standard input: 1 texts are longer than data.length 16"));
+    CHECK(has(read_file(said), "standard input: 1 text cut at data.length 16"));
   }
   SECTION("a line in, a line out, whatever the file is") {
     const std::string text = "the cat is red .\n\nthe owl is gold .\n\n";

@@ -223,6 +223,19 @@ TEST_CASE("a tagger of another scheme, data and source") {
         nlohmann::json::parse(run({"evaluate", tiny.run_folder("alone"), "--json"}).output);
     CHECK(found["sentences"] == validation);
   }
+  SECTION("a model whose tags have no beginnings is measured by those of the data") {
+    tiny.write("inside.conll", "Press O\nCtrl I-KEY\nS I-KEY\n\nFile I-MENU\n");
+    const auto outcome =
+        tiny.train("inside", {"--data.train", tiny.file("inside.conll"), "--data.validation",
+                              tiny.file("inside.conll"), "--tagging.classes", "[O, I-KEY, I-MENU]",
+                              "--training.steps", "60"});
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.code == 0);
+    const auto found =
+        nlohmann::json::parse(run({"evaluate", tiny.run_folder("inside"), "--json"}).output);
+    CHECK(found["figures"]["accuracy"] == 1);
+    CHECK(found["figures"]["entity_f1"] == 1);
+  }
   SECTION("plain tags as numbers, whose F1 is the accuracy") {
     tiny.write("plain.jsonl", R"({"tokens": ["Press", "Ctrl"], "tags": [1, 0]})"
                               "\n"

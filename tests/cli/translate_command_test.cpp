@@ -119,7 +119,8 @@ TEST_CASE("what cannot be done is one line that says so") {
   refused({"--weights", "ema"}, 2, "keeps no moving average of its weights");
   refused({"--score"}, 2, "prints probabilities, which text has no place for");
   refused({"--score", "--format", "json"}, 1,
-          "standard input:2: is not a source, a tab and a translation", "ab\tba\nab\n");
+          "standard input:2: has 0 tabs, wanted one: a source, a tab and a translation",
+          "ab\tba\nab\n");
   refused({"--model.width", "8"}, 2, "does not take");
   refused({pairs.tiny.data().string()}, 1, "holds no checkpoint");
 

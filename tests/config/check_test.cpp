@@ -201,6 +201,12 @@ TEST_CASE("features of linear attention follow Performer's D ln D") {
   CHECK(linear_feature_count(attention, 64) == 64);
 }
 
+TEST_CASE("classes have different names") {
+  CHECK(has(message({{"task", "classification"}, {"classification.classes", "[a, b, a]"}}),
+            "--classification.classes: names \"a\" twice"));
+  CHECK(has(message({{"task", "tagging"}, {"tagging.classes", "[O, X, O]"}}), "\"O\" twice"));
+}
+
 TEST_CASE("a classifier is ranked by a figure that its kind has") {
   const std::string wrong =
       message({{"task", "classification"}, {"classification.metric", "spearman"}});

@@ -89,6 +89,18 @@ TEST_CASE("a run that was copied or renamed alone keeps its data where they were
   }
 }
 
+TEST_CASE("a run that was renamed in a copied project has the copy's data") {
+  const Project project;
+  const fs::path old = project.make("old"), copy = project.path / "copy";
+  fs::copy(old, copy, fs::copy_options::recursive);
+  fs::rename(copy / "runs" / "x", copy / "runs" / "z");
+  if (GENERATE(false, true)) fs::remove_all(old);
+  const Settings settings = load_settings(copy / "runs" / "z" / "config.yaml");
+  CHECK(settings.runs / settings.run == copy / "runs" / "z");
+  CHECK(settings.data.directory == copy / "data");
+  CHECK(settings.data.sources.at(1).directory == copy / "more");
+}
+
 TEST_CASE("a configuration that no run stored says where its run is to be") {
   const Project project;
   const auto file = project.write("config.yaml", "run: x\nruns: /elsewhere\n");

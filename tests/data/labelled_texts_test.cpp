@@ -91,6 +91,32 @@ TEST_CASE("a lone file is divided by the hashes of its texts, class by class") {
   CHECK(again.validation.examples.size() == splits.validation.examples.size());
 }
 
+TEST_CASE("equal texts are held out only if they are neither the class nor most of it") {
+  std::string text = "text,label\n";
+  for (int i = 0; i < 100; ++i) text += "text " + std::to_string(i) + ",x\n";
+  for (int i = 0; i < 50; ++i) text += "always the same,y\n";
+  for (int i = 0; i < 30; ++i) text += "often the same,z\n";
+  for (int i = 0; i < 30; ++i) text += "other " + std::to_string(i) + ",z\n";
+  LabelledFile file(text);
+  file.complete();
+  const LabelledSplits splits = read_labelled_splits(file.data, file.settings);
+  std::array<int, 3> counts{};
+  for (const LabelledText& example : splits.validation.examples) {
+    ++counts[static_cast<std::size_t>(example.label)];
+  }
+  CHECK(counts == std::array{10, 0, 6});
+}
+
+TEST_CASE("empty names among several labels, and semicolons between columns, are refused") {
+  LabelledFile gap("text,label\na,p||q\n");
+  gap.settings.kind = TargetKind::multi;
+  CHECK(has(gap.refused(), "has an empty label"));
+  LabelledFile list("{\"text\": \"a\", \"label\": [\"p|q\"]}\n", "texts.jsonl");
+  list.settings.kind = TargetKind::multi;
+  CHECK(has(list.refused(), "has the label \"p|q\", but | separates labels"));
+  CHECK(has(LabelledFile("text;label\na;x\n").refused(), "not by semicolons"));
+}
+
 TEST_CASE("a label that the training data do not have is refused with its line") {
   LabelledFile file("text,label\na,x\nb,y\nc,x\nd,y\n");
   file.complete();

@@ -421,6 +421,11 @@ TEST_CASE("problem_type says whether a text has one label, several or a number")
   const Copy several("bert_classification");
   several.set("problem_type", "multi_label_classification");
   CHECK(several.read().target_kind == TargetKind::multi);
+  // transformers writes no id2label for two classes of default names.
+  nlohmann::json config = nlohmann::json::parse(read_file(several.folder.path / "config.json"));
+  config.erase("id2label");
+  several.write("config.json", config.dump());
+  CHECK(several.read().target_kind == TargetKind::multi);
   CHECK(read_hugging_face_folder(model_folder("bert_classification")).target_kind ==
         TargetKind::single);
   const auto refused = [](const char* model, const char* problem, const char* words) {
@@ -429,6 +434,29 @@ TEST_CASE("problem_type says whether a text has one label, several or a number")
     CHECK_THROWS_WITH(copy.read(), Contains(words));
   };
   refused("bert_classification", "regression", "for several labels");
+}
+
+TEST_CASE("a name that id2label has twice gets its number") {
+  const Copy copy("bert_classification");
+  const std::size_t count = copy.read().labels.size();
+  nlohmann::json names;
+  for (std::size_t i = 0; i < count; ++i) names[std::to_string(i)] = "a";
+  copy.set("id2label", names);
+  const std::vector<std::string> labels = copy.read().labels;
+  CHECK(labels[0] == "a");
+  CHECK(labels[1] == "a_1");
+}
+
+TEST_CASE("a tagger drops as its family's taggers do") {
+  const auto dropout = [](const char* name, const char* field) {
+    const Copy copy(name);
+    copy.set(field, 0.25);
+    const PretrainedModel model = copy.read();
+    return tagging_head_dropout(*model.family, model.settings);
+  };
+  CHECK(dropout("distilbert", "dropout") == 0.25);
+  CHECK(dropout("distilbert", "seq_classif_dropout") != 0.25);
+  CHECK(dropout("bert", "classifier_dropout") == 0.25);
 }
 
 TEST_CASE("a file that Git LFS has not fetched is told as that, whatever it was") {

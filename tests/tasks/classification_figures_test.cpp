@@ -116,3 +116,18 @@ TEST_CASE("the surest mistakes come first, and several labels are right only tog
   REQUIRE(mistakes.size() == 2);
   CHECK(mistakes[0].weight == Approx(0.7310585786));  // 1 - sigmoid(-1) and sigmoid(1) are equal
 }
+
+TEST_CASE("classes are found by their names, and without case and signs only where they are not") {
+  using Order = std::vector<std::int64_t>;
+  const auto order = [](const std::vector<std::string>& ours,
+                        const std::vector<std::string>& theirs) {
+    Settings settings{.task = TaskKind::classification};
+    settings.classification.classes = ours;
+    return class_order(theirs, settings);
+  };
+  CHECK(order({"-1", "0", "1"}, {"-1", "0", "1"}) == Order{0, 1, 2});
+  CHECK(order({"C", "C++", "C#"}, {"C#", "C", "C++"}) == Order{1, 2, 0});
+  CHECK(order({"pos", "neg"}, {"NEG", "Pos"}) == Order{1, 0});
+  CHECK(order({"-1", "1"}, {"1", "2"}).empty());  // both of ours would be "1"
+  CHECK(order({"a", "b"}, {"a", "b", "c"}).empty());
+}

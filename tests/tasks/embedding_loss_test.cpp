@@ -110,6 +110,9 @@ TEST_CASE("partners are ranked among all partners and negatives of a set") {
   const EmbeddingSet known = set_of({{.first = 0, .second = 3}, {.first = 0, .second = 4}}, 5);
   CHECK(partner_ranks(known, vectors) == std::vector<std::int64_t>{1, 1});
   CHECK(partner_ranks(pairs, at::ones({5, 2})) == std::vector<std::int64_t>{2, 2, 2});
+  // A text is no candidate for itself.
+  const EmbeddingSet both = set_of({{.first = 0, .second = 3}, {.first = 3, .second = 0}}, 5);
+  CHECK(partner_ranks(both, vectors) == std::vector<std::int64_t>{1, 1});
   EmbeddingSet triplets = set_of({{.first = 0, .second = 3, .negative = 4}}, 5);
   triplets.source.triplets = true;
   CHECK(partner_ranks(triplets, vectors) == std::vector<std::int64_t>{2});

@@ -249,6 +249,7 @@ Family deberta_family() {
       .ignored_endings = {"position_ids"},
       .inside = {"encoder.", "embeddings"},
       .may_lack_token_types = true,
+      .taggers_drop_as_layers = true,
       .expect = expect_deberta,
       .least_positions = 512,
       .note =

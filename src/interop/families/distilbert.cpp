@@ -62,6 +62,7 @@ Family distilbert_family() {
                                {"classifier", "classifier", {any, width}}}},
       .ignored_endings = {"position_ids"},
       .inside = {"transformer.", "embeddings"},
+      .taggers_drop_as_layers = true,
       .expect =
           [](const Settings& settings, Wishes& wishes) {
             wishes.expect(settings.model.token_types == 0,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -28,12 +29,11 @@ std::vector<std::string> read_labels(const JsonFields& fields, TargetKind& kind)
   constexpr std::size_t kMostLabels = 100'000;
   std::vector<std::string> labels;
   const nlohmann::json* map = fields.find("id2label");
-  if (map == nullptr) return labels;
   const std::string problem = fields.text("problem_type", "");
   if (problem == "multi_label_classification") kind = TargetKind::multi;
-  if (problem == "regression" || (problem.empty() && map->size() == 1)) {
-    kind = TargetKind::regression;
-  }
+  if (problem == "regression") kind = TargetKind::regression;
+  if (map == nullptr) return labels;  // transformers leaves out two classes of default names
+  if (problem.empty() && map->size() == 1) kind = TargetKind::regression;
   if (problem == "regression" && map->size() != 1) {
     fields.refuse("problem_type", "single_label_classification for several labels");
   }
@@ -42,7 +42,10 @@ std::vector<std::string> read_labels(const JsonFields& fields, TargetKind& kind)
   for (std::size_t i = 0; i < map->size(); ++i) {
     const auto found = map->find(std::to_string(i));
     if (found == map->end() || !found->is_string()) fields.refuse("id2label", wanted);
-    labels.push_back(found->get<std::string>());
+    // transformers accepts a name twice; the classes of a run have different names.
+    std::string name = found->get<std::string>();
+    if (std::ranges::find(labels, name) != labels.end()) name = fmt::format("{}_{}", name, i);
+    labels.push_back(std::move(name));
   }
   return labels;
 }

@@ -148,8 +148,7 @@ std::map<std::string, double> figures_with_warnings(const Targets& targets,
                                                     const std::vector<LabelledText>& examples) {
   ClassificationFigures figures = classification_figures(targets, outputs, examples);
   for (const std::string& name : figures.undefined) {
-    log::warn("{} of {} is not defined for these predictions and counts as 0.0", name,
-              targets.title);
+    log::warn("{} is not defined for these predictions and counts as 0.0", name);
   }
   return std::move(figures.values);
 }

@@ -29,8 +29,7 @@ struct Answers {
   void warn(const std::string& name, std::int64_t length) const {
     if (texts == 0) log::warn("{}: there is no text in it", name);
     if (cut == 0) return;
-    log::warn("{}: {} texts are longer than data.length {} and were cut", name, format_count(cut),
-              length);
+    log::warn("{}: {} cut at data.length {}", name, format_counted(cut, "text"), length);
   }
 };
 
@@ -61,9 +60,12 @@ nlohmann::ordered_json label_json(const Targets& targets, const Prediction& pred
 
 void add_probabilities(const Targets& targets, const Prediction& prediction,
                        nlohmann::ordered_json& object) {
+  if (targets.names.empty()) return;
+  nlohmann::ordered_json probabilities = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < targets.names.size(); ++i) {
-    object["probabilities"][targets.names[i]] = prediction.probabilities[i];
+    probabilities[targets.names[i]] = prediction.probabilities[i];
   }
+  object["probabilities"] = std::move(probabilities);
 }
 
 std::string line_of(const nlohmann::ordered_json& object) {
@@ -221,6 +223,7 @@ class TablePredictions {
   }
 
   void take() {
+    for (std::int64_t i = 0; i < table_.blank_before(); ++i) rows_.push_back({.has_text = false});
     if (table_.is_left_out()) {
       rows_.push_back({.has_text = false});
       return;

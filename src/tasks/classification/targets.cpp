@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "base/error.h"
 #include "config/task_facts.h"
@@ -24,18 +25,23 @@ std::string lower_letters(const std::string& text) {
   return result;
 }
 
+// The place of each of our classes among theirs: by its name, or else by its name without case and
+// punctuation. Empty if the two lists do not correspond one to one.
 std::vector<std::int64_t> order_by(const std::vector<std::string>& ours,
                                    const std::vector<std::string>& theirs) {
+  if (theirs.size() != ours.size()) return {};
   std::vector<std::int64_t> order;
   for (const std::string& label : ours) {
-    const auto found = std::ranges::find_if(theirs, [&](const std::string& name) {
-      return name == label ||
-             (!lower_letters(label).empty() && lower_letters(name) == lower_letters(label));
-    });
+    auto found = std::ranges::find(theirs, label);
+    if (const std::string letters = lower_letters(label);
+        found == theirs.end() && !letters.empty()) {
+      found = std::ranges::find(theirs, letters, lower_letters);
+    }
     if (found == theirs.end()) return {};
     order.push_back(found - theirs.begin());
   }
-  return theirs.size() == ours.size() ? order : std::vector<std::int64_t>{};
+  return std::set(order.begin(), order.end()).size() == order.size() ? order
+                                                                     : std::vector<std::int64_t>{};
 }
 
 }  // namespace

@@ -294,8 +294,8 @@ void predict_cosines(OpenedRun run, const PredictionRequest& request) {
   });
   reader.warn_of_replaced();
   if (cut > 0) {
-    log::warn("{}: {} texts are longer than data.length {} and were cut", reader.name(),
-              format_count(cut), trained.settings.data.length);
+    log::warn("{}: {} cut at data.length {}", reader.name(), format_counted(cut, "text"),
+              trained.settings.data.length);
   }
 }
 

@@ -124,6 +124,8 @@ std::vector<std::int64_t> partner_ranks(const EmbeddingSet& set, const at::Tenso
       const float own = row[candidates.place[static_cast<std::size_t>(example.second)]];
       constexpr float kNever = -2;
       for (const std::int64_t partner : partners[example.first]) row[partner] = kNever;
+      const std::int64_t itself = candidates.place[static_cast<std::size_t>(example.first)];
+      if (itself >= 0) row[itself] = kNever;
       // NaN, of a model that diverged, counts as found by nothing.
       const auto before = std::count_if(row, row + candidates.texts.size(),
                                         [&](float cosine) { return !(cosine < own); });

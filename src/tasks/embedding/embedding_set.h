@@ -32,8 +32,8 @@ EmbeddingSet encode_embedding_set(const Settings& settings, const Tokenizer& tok
 ExampleVectors example_vectors(const EmbeddingSet& set, const at::Tensor& vectors);
 
 // The place of each example's partner among all partners and negatives of the set, by cosine with
-// the first text, from 1; [N]. Known partners of the same first text are left out. Candidates with
-// the same cosine come before the partner, so that equal vectors find nothing.
+// the first text, from 1; [N]. The first text itself and its other known partners are left out.
+// Candidates with the same cosine come before the partner, so that equal vectors find nothing.
 std::vector<std::int64_t> partner_ranks(const EmbeddingSet& set, const at::Tensor& vectors);
 
 double retrieval_accuracy(const std::vector<std::int64_t>& ranks);    // share of rank 1

@@ -81,10 +81,16 @@ void warn_of_broken(const TaggedSet& set, TagScheme scheme) {
                                      : "an entity without its beginning or end counts as none");
 }
 
-// Brings the tags into the scheme's form. Throws Error (usage) for tags of another scheme.
-void fit_scheme(TaggedSet& set, TagScheme wanted) {
-  const TagScheme scheme = scheme_of(tags_in(set), wanted, set.file);
-  if (scheme == TagScheme::bio) convert_iob1(set);
+// Brings the tags into the scheme's form, but leaves those of a model whose classes have no B-.
+// Throws Error (usage) for tags of another scheme.
+void fit_scheme(TaggedSet& set, const Settings& settings) {
+  const TagScheme scheme = scheme_of(tags_in(set), tagging_scheme(settings), set.file);
+  if (scheme == TagScheme::bio) {
+    const bool marks_beginnings = std::ranges::any_of(
+        settings.tagging.classes, [](const std::string& tag) { return tag.starts_with("B-"); });
+    if (!marks_beginnings) return;
+    convert_iob1(set);
+  }
   warn_of_broken(set, scheme);
 }
 
@@ -150,7 +156,7 @@ std::int64_t TaggedSet::words() const {
 
 TaggedSet read_tagged_set(const fs::path& file, const Settings& settings) {
   TaggedSet set = read_sentences(file, settings);
-  fit_scheme(set, tagging_scheme(settings));
+  fit_scheme(set, settings);
   return set;
 }
 
