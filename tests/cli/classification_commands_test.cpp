@@ -166,6 +166,17 @@ TEST_CASE("several labels for each text, and numbers") {
   CHECK(found["figures"]["micro_f1"].get<double>() == 1);
   const auto line = lines_of(run({"predict", tiny.run_of("multi")}, "the dog is red .\n").output);
   CHECK(line.back().starts_with("the dog is red .\tdog|red\t0."));
+  // A file with other names of columns.
+  const fs::path other = tiny.folder / "other.csv";
+  std::ofstream(other) << "the text,what\nthe dog is red .,dog|red\n";
+  CHECK(run({"predict", tiny.run_of("multi"), other.string()}).code == 2);
+  const Outcome named =
+      run({"predict", tiny.run_of("multi"), other.string(), "--classification.text", "the text"});
+  CHECK(named.errors.empty());
+  CHECK(has(named.output, "the dog is red .,dog|red,dog|red,"));
+  CHECK(run({"evaluate", tiny.run_of("multi"), "--data", other.string(), "--classification.text",
+             "the text", "--classification.label", "what"})
+            .code == 0);
   // A line in, a line out, and a field "probabilities" of the input is replaced.
   const auto answers = lines_of(
       run({"predict", tiny.run_of("multi")}, "the dog is red .\n\nthe cat is blue .\n").output);
