@@ -153,7 +153,7 @@ constexpr ShortFlag kShortFlags[] = {
 
 // Splits "SOURCE<tab>TRANSLATION" into its two parts. A blank line has two empty ones.
 void split_pair(const std::string& where, std::string& line, std::string& translation) {
-  if (is_blank(line)) return;
+  if (is_blank(line)) return line.clear();
   const auto tabs = std::ranges::count(line, '\t');
   if (tabs != 1) {
     throw_failure(where, fmt::format("has {}, wanted one: a source, a tab and a translation",

@@ -267,7 +267,7 @@ struct KernelSet : KernelTable<float>,
                    ScoreKernels<double>,
                    PanelKernels {};
 
-// The set for the best instruction set within instruction_level(), and its parts.
+// The kernels for the best instruction set that instruction_level() allows, and their parts.
 const KernelSet& kernel_set();
 template <typename M, typename T>
 const AttentionKernels<M, T>& attention_kernels() {

@@ -41,7 +41,7 @@ struct EightBitKernels {
 // The loops for an instruction set's name ("avx512_vnni", "avx_vnni", "avx2", "baseline"), or null
 // if the processor lacks it or it is above instruction_level().
 const EightBitKernels* eight_bit_kernels(std::string_view instruction_set);
-// Those of the best instruction set within instruction_level().
+// The kernels for the best instruction set that instruction_level() allows.
 const EightBitKernels& eight_bit_kernels();
 
 }  // namespace roformer::kernels

@@ -85,11 +85,13 @@ TEST_CASE("input that breaks off is not taken for its end") {
 TEST_CASE("a translation of a blank line has a score that is no better than any") {
   const TinyRunOfPairs pairs;
   const Outcome scored =
-      run_translate({pairs.folder, "--score", "--format", "marian"}, "\tba\nab\tba\n");
+      run_translate({pairs.folder, "--score", "--format", "marian"}, "\tba\nab\tba\n\n\t\n");
   CHECK(scored.code == 0);
   const auto lines = lines_of(scored.output);
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 4);
   CHECK(has(lines[0], "0 ||| ba ||| LogProbability= -"));
+  CHECK(has(lines[2], "2 |||  ||| LogProbability= -"));
+  CHECK(lines[3].substr(1) == lines[2].substr(1));
 }
 
 TEST_CASE("what cannot be done is one line that says so") {

@@ -126,10 +126,11 @@ TEST_CASE("a label that the training data do not have is refused with its line")
 }
 
 TEST_CASE("a regression has numbers as labels") {
-  LabelledFile file("sentence1,sentence2,score\na,b,1.5\nc,d,-2e1\n");
+  LabelledFile file("sentence1,sentence2,score\na,b, 1.5 \nc,d,-2e1\n");
   file.settings.kind = TargetKind::regression;
   const auto texts = read_labelled_texts(file.data.train, true, file.settings);
   CHECK(texts.pairs);
+  CHECK(texts.examples[0].score == 1.5);
   CHECK(texts.examples[1].score == -20);
   write_text(file.data.train, "text,score\na,good\n");
   CHECK(has(message_of([&] { read_labelled_texts(file.data.train, true, file.settings); }),
