@@ -108,7 +108,7 @@ class Page:
             self.record = record
             default = "results" if len(names) > 1 else self.record.document["tables"][0]["name"]
             self.table = words[-1] if not words[-1].endswith(".json") else default
-            table = self.record.tables[self.table]
+            table = self.record.table(self.table)
             rows = []
             i += 1
             while i < len(lines) and lines[i].startswith("|"):
@@ -163,7 +163,7 @@ class Page:
             file = self.find(match.group(2))
             if file.suffix not in (".yaml", ".json"):
                 raise Mismatch("is neither a configuration nor a record")
-            found = re.findall(r"\d[\d,]*(?:\.\d+)?", file.read_text())
+            found = re.findall(r"\d[\d,]*(?:\.\d+)?(?:e-\d+)?", file.read_text())
             if not {number, number.replace(",", "")} & {n.rstrip(",") for n in found}:
                 raise Mismatch(f"the file does not have {number}")
             if not match.group(1):
@@ -199,7 +199,7 @@ class Page:
             return self.statistic(record, *parts)
         if kind == "count":
             index = record.column(table, parts[0])
-            return sum(cells[index] is not None for cells in record.tables[table]["rows"]), False
+            return sum(cells[index] is not None for cells in record.table(table)["rows"]), False
         row, column = parts
         if row == "data":
             return record.document["makings"][0]["data"][column], False
@@ -208,7 +208,7 @@ class Page:
         if column == "seeds":
             return len(record.rows[row].runs), False
         index = record.column(table, column)
-        stored = next((r for r in record.tables[table]["rows"] if row in (r[0], f"{r[0]}, {r[1]}") or
+        stored = next((r for r in record.table(table)["rows"] if row in (r[0], f"{r[0]}, {r[1]}") or
                        table == "results" and ", ".join(str(r[i]) for i in record.labels()) == row), None)
         runs = record.rows.get(row)
         if index is None or stored is None:  # a figure of the runs
@@ -217,7 +217,7 @@ class Page:
             percent = column.startswith(SHARES)
             if kind is None:
                 return statistics.fmean(runs.figures(column)), percent
-        format = record.tables[table]["columns"][index] if index is not None else None
+        format = record.table(table)["columns"][index] if index is not None else None
         if format is not None:
             percent = format["style"] == "percent"
         if kind == "deviation":

@@ -104,6 +104,21 @@ class Record:
             raise Mismatch(f"{self.name}: {len(rows)} rows of results, {len(self.groups)} rows of runs")
         self.rows = dict(zip(rows, self.groups.values()))
 
+    def table(self, name):
+        """A table of the record; "spread:KEY" is a column of the results in the form of `spread`."""
+        kind, _, key = name.partition(":")
+        if not key:
+            return self.tables[name]
+        form, results = self.tables[kind], self.tables["results"]
+        place = self.column("results", key)
+        column = results["columns"][place]
+        columns = form["columns"][:1] + [{**column, "title": one["title"], "key": one["key"]}
+                                         for one in form["columns"][1:]]
+        cells = {frozenset(row[i] for i in self.labels()): row[place] for row in results["rows"]}
+        rows = [row[:1] + [cells.get(frozenset(row[0].split(", ") + [one["key"]])) for one in columns[1:]]
+                for row in form["rows"]]
+        return {"columns": columns, "rows": rows}
+
     def labels(self):
         """The columns of the table of results that name its rows."""
         columns = self.tables["results"]["columns"]
@@ -152,7 +167,7 @@ class Record:
         return {"mean": statistics.fmean(values), "deviation": statistics.stdev(values), "count": len(values)}
 
     def column(self, table, title):
-        for i, column in enumerate(self.tables[table]["columns"]):
+        for i, column in enumerate(self.table(table)["columns"]):
             if title in (column["title"], column["key"]) and title:
                 return i
         return None

@@ -20,6 +20,7 @@
 #include "config/schema.h"
 #include "config/suggest.h"
 #include "position/scheme.h"
+#include "report/html.h"
 #include "report/table_format.h"
 #include "runs/trained_model.h"
 #include "tasks/language/language_model.h"
@@ -216,11 +217,7 @@ void plot_schemes(const PositionsOptions& options) {
     }
   }
   if (options.names.empty()) names = position_names();
-  const std::string ending = options.output.extension().string();
-  if (ending != ".html" && ending != ".htm") {
-    throw_usage("--output", options.output.string() + " is to be an HTML page",
-                "a name that ends in .html");
-  }
+  require_page_name(options.output, "--output");
   require_output(options.output);
   std::vector<PlottedRun> runs;
   for (const auto& [name, model] : trained) {

@@ -1,5 +1,5 @@
-// `roformer predict`: writes the answers of a trained classifier or matcher to new texts, and the
-// files for the GLUE server.
+// `roformer predict`: writes the answers of a trained model to new texts, and the files for the
+// GLUE server.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void predict_command(const PredictOptions& options) {
     throw_usage("--glue",
                 fmt::format("is not for the run of a {}, as {} is", task.noun, options.model));
   }
-  for (const char* const format : {"conll", "text"}) {
+  for (const char* const format : {"csv", "conll", "text"}) {
     const std::string flag = std::string("--format ") + format;
     if (request.format != format || std::ranges::count(task.predict_flags, flag) > 0) continue;
     throw_usage(flag,
@@ -63,15 +63,15 @@ void add_predict_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "predict",
       "roformer predict runs/sst2 reviews.txt\n"
-      "One text a line, pairs with a tab between, or JSON lines with \"sentence\" or\n"
-      "\"sentence1\" and \"sentence2\". Without FILE, standard input; it may be\n"
-      "compressed. A line in, a line out: a blank line is answered by an empty one,\n"
-      "blank lines at the end are ignored.\n"
+      "One text a line, pairs with a tab between, or CSV, TSV and JSON lines with named\n"
+      "columns. Prints them with the columns of the answers after them. Without FILE,\n"
+      "standard input; it may be compressed. A line in, a line out: a blank line is\n"
+      "answered by an empty one, blank lines at the end are ignored.\n"
       "A matcher reads triplets (A, B, C) or pairs, as JSON lines or TSV: the file's\n"
       "ending (.jsonl), its first line or --format tells which.\n"
       "A tagger reads CoNLL columns, JSON lines with \"tokens\", or a sentence a line with\n"
       "blanks between its words. It returns them with tags and probabilities added.\n"
-      "An embedder reads pairs with a tab between or JSON lines and answers with their cosine.\n"
+      "An embedder answers pairs with their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
@@ -80,8 +80,8 @@ void add_predict_command(CLI::App& program) {
   CLI::Option* format =
       command
           ->add_option("--format", request.format,
-                       "of the texts: auto, tsv or jsonl; for a tagger conll or text")
-          ->check(CLI::IsMember({"auto", "tsv", "jsonl", "conll", "text"}))
+                       "of the texts: auto, tsv, jsonl or csv; for a tagger conll or text")
+          ->check(CLI::IsMember({"auto", "tsv", "jsonl", "csv", "conll", "text"}))
           ->capture_default_str();
   CLI::Option* skip_broken =
       command->add_flag("--skip-broken", request.skip_broken,

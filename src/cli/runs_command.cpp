@@ -27,6 +27,7 @@
 #include "experiments/run_page.h"
 #include "experiments/stored_run.h"
 #include "experiments/stored_run_tables.h"
+#include "report/html.h"
 #include "report/table_format.h"
 #include "training/run_removal.h"
 
@@ -157,7 +158,10 @@ void write_run_page(const std::vector<StoredRun>& runs, const fs::path& page) {
 }
 
 void compare_runs(const RunsOptions& options) {
-  if (!options.page.empty()) require_output(options.page);
+  if (!options.page.empty()) {
+    require_page_name(options.page, "--chart");
+    require_output(options.page);
+  }
   const std::vector<StoredRun> runs = readable_runs(options.runs);
   if (runs.size() < 2) {
     throw_usage("runs compare", "got one run, wanted two or more", "roformer runs show RUN");
@@ -192,6 +196,7 @@ void report_runs(const RunsOptions& options) {
     page.require_plain();
     return write_run_page(runs, page);
   }
+  require_page_name(options.page, "--output");
   require_output(options.page);
   write_run_page(runs, options.page);
 }

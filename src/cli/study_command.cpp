@@ -27,6 +27,7 @@
 #include "experiments/study_rows.h"
 #include "experiments/training_run.h"
 #include "report/chart.h"
+#include "report/html.h"
 #include "report/table_format.h"
 #include "runs/model_source.h"
 #include "tensor/device.h"
@@ -93,6 +94,7 @@ void render_record(const StudyCommandOptions& options) {
 // Implements --merge RECORDS --page FILE.
 void write_page(const StudyCommandOptions& options) {
   if (!options.table.empty()) throw_usage("--table", "is printed, and --page writes all of them");
+  require_page_name(options.page, "--page");
   require_output(options.page, options.merge);
   write_file_atomically(InnerPath::named(options.page),
                         records_page(options.merge, this_program()));
@@ -323,7 +325,7 @@ void add_study_command(CLI::App& program) {
           ->excludes(record);
   CLI::Option* table = command->add_option(
       "--table", options->table,
-      "which one --render prints: spread, results, differences, "
+      "which one --render prints: spread, spread:FIGURE, results, differences, "
       "target_differences, lengths, translations, translation_tests or tuning "
       "(default: the first); which --merge prints: results, differences or apart "
       "(default: all)");

@@ -21,7 +21,8 @@ inline SettingsFlags trained_model_flags() {
               "  --attention.window TOKENS     --attention.log_n query\n"
               "  --decoding.OPTION X           of translators: beam, alpha, length_penalty ...; "
               "prompt_start\n"
-              "  --classification.text COLUMN  --tagging.tokens COLUMN, of the file to read\n"
+              "  --classification.text COLUMN  --embedding.text [A,B]  --tagging.tokens COLUMN\n"
+              "  --data.header false           of the file to read\n"
               "  --device auto|cpu|cuda        --threads N (0: all cores)\n"
               "  --training.precision fp32|bf16|auto   (fp32 here, whatever it was trained in)\n"
               "All of them: roformer config keys [PREFIX]\n"};

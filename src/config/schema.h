@@ -36,6 +36,7 @@ struct Key {
   Range range;                     // the allowed numbers
   std::vector<TaskKind> tasks;     // the tasks it applies to; empty: all
   Decides decides = Decides::run;
+  bool of_file = false;  // says how to read a file: a trained model may read others
 
   // Sets the member from text; throws InvalidValue. A relative path starts at `folder`.
   std::function<void(Settings&, std::string_view text, const std::filesystem::path& folder)> set;

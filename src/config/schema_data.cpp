@@ -67,7 +67,8 @@ std::vector<Key> data_keys() {
                     .tasks = tasks_of_files(),
                     .decides = Decides::nothing}),
       ROFORMER_KEY(data.header, {.help = "the first line of a CSV or TSV file names its columns",
-                                 .tasks = tasks_of_files()}),
+                                 .tasks = tasks_of_files(),
+                                 .of_file = true}),
       ROFORMER_KEY(
           data.sources,
           {.help = "several prepared data sets to train on, a list of {directory, weight}, "

@@ -23,7 +23,8 @@ Key key_of(std::string name, KeyType type, RowText row) {
           .words = std::move(row.words),
           .range = row.range,
           .tasks = std::move(row.tasks),
-          .decides = row.decides};
+          .decides = row.decides,
+          .of_file = row.of_file};
 }
 
 // Makes a row from a parser of the text and a printer of the value.

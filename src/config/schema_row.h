@@ -23,6 +23,7 @@ struct RowText {
   std::vector<std::string> words;  // for a string that must be one of a list
   std::vector<TaskKind> tasks;
   Decides decides = Decides::run;
+  bool of_file = false;
 };
 
 // The member of Settings that a row binds.

@@ -22,12 +22,13 @@ std::string hint_of_number(std::string_view text) {
   return has_leading_zero(text) ? "without the leading zero, which makes it octal elsewhere" : "";
 }
 
+// std::errc() for a number that is the whole text.
 template <class Number>
-bool read_whole(std::string_view text, Number& value) {
-  if (has_leading_zero(text)) return false;
+std::errc read_whole(std::string_view text, Number& value) {
+  if (has_leading_zero(text)) return std::errc::invalid_argument;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
-  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+  return parsed.ptr == end ? parsed.ec : std::errc::invalid_argument;
 }
 
 }  // namespace
@@ -39,8 +40,9 @@ std::int64_t parse_integer(std::string_view text, const Range& range) {
        {std::pair{'k', 1'000}, std::pair{'M', 1'000'000}, std::pair{'G', 1'000'000'000}}) {
     if (text.ends_with(letter)) factor = size;
   }
-  const bool good = read_whole(factor == 1 ? text : text.substr(0, text.size() - 1), value) &&
-                    !__builtin_mul_overflow(value, factor, &value);
+  const std::string_view digits = factor == 1 ? text : text.substr(0, text.size() - 1);
+  const bool good =
+      read_whole(digits, value) == std::errc() && !__builtin_mul_overflow(value, factor, &value);
   if (!good || !range.contains(static_cast<double>(value))) {
     throw InvalidValue(range.words_of("an integer"), hint_of_number(text));
   }
@@ -49,7 +51,7 @@ std::int64_t parse_integer(std::string_view text, const Range& range) {
 
 std::uint64_t parse_seed(std::string_view text) {
   std::uint64_t value = 0;
-  if (!read_whole(text, value)) {
+  if (read_whole(text, value) != std::errc()) {
     throw InvalidValue("an integer from 0 to 2^64-1", hint_of_number(text));
   }
   return value;
@@ -57,7 +59,11 @@ std::uint64_t parse_seed(std::string_view text) {
 
 double parse_number(std::string_view text, const Range& range) {
   double value = 0;
-  if (!read_whole(text, value) || !std::isfinite(value) || !range.contains(value)) {
+  const std::errc read = read_whole(text, value);
+  if (read == std::errc::result_out_of_range) {
+    throw InvalidValue(range.words_of("a number"), "64 bits hold no such number");
+  }
+  if (read != std::errc() || !std::isfinite(value) || !range.contains(value)) {
     throw InvalidValue(range.words_of("a number"), hint_of_number(text));
   }
   return value;

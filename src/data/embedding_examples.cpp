@@ -50,45 +50,13 @@ struct Columns {
   std::optional<std::size_t> score;
 };
 
-std::vector<std::size_t> text_columns(const TableReader& table, const EmbeddingSettings& settings) {
-  constexpr const char* kKey = "embedding.text";
-  std::vector<std::string> names = settings.text;
-  if (names.empty()) {
-    const auto has = [&](const char* name) { return table.find(name).has_value(); };
-    if (has("sentence1") && has("sentence2")) {
-      names = {"sentence1", "sentence2"};
-    } else if (has("anchor") && has("positive")) {
-      names = {"anchor", "positive"};
-      if (has("negative") && settings.loss == EmbeddingLoss::in_batch) names.push_back("negative");
-    } else {
-      constexpr std::size_t kFew = 8;
-      throw_usage(kKey,
-                  table.file() + " has neither sentence1 and sentence2 nor anchor and positive",
-                  fmt::format("name the columns of the two texts: --embedding.text [A,B]; its "
-                              "columns: {}",
-                              clean_line(few_of(table.names(), kFew))));
-    }
-  }
-  if (names.size() < 2 || names.size() > 3) {
-    throw_usage(kKey, fmt::format("names {} columns", names.size()),
-                "two for pairs, three for triplets: --embedding.text [A,B]");
-  }
-  if (names.size() == 3 && settings.loss == EmbeddingLoss::cosine) {
-    throw_usage(kKey, "names three columns, and embedding.loss cosine compares two texts",
-                "leave out the third, or --embedding.loss in_batch");
-  }
-  std::vector<std::size_t> columns;
-  for (const std::string& name : names) columns.push_back(table.column(name, kKey));
-  return columns;
-}
-
 std::string score_column(const EmbeddingSettings& settings) {
   return settings.score.empty() ? "score" : settings.score;
 }
 
 Columns find_columns(const TableReader& table, const EmbeddingSettings& settings,
                      ScoresOfFile scores) {
-  Columns columns{.texts = text_columns(table, settings)};
+  Columns columns{.texts = embedding_text_columns(table, settings)};
   const std::string name = score_column(settings);
   const bool read = scores == ScoresOfFile::needed ||
                     (scores == ScoresOfFile::if_there && table.find(name).has_value());
@@ -126,6 +94,52 @@ EmbeddingExamples part_of(const EmbeddingExamples& whole, bool held_out, double 
 }
 
 }  // namespace
+
+std::vector<std::string> usual_embedding_names(const EmbeddingSettings& settings) {
+  if (!settings.text.empty()) return settings.text;
+  return {"sentence1", "sentence2", "anchor", "positive"};
+}
+
+std::vector<std::size_t> embedding_text_columns(const TableReader& table,
+                                                const EmbeddingSettings& settings,
+                                                std::size_t most) {
+  constexpr const char* kKey = "embedding.text";
+  std::vector<std::string> names = settings.text;
+  if (names.empty()) {
+    const auto has = [&](const char* name) { return table.find(name).has_value(); };
+    if (has("sentence1") && has("sentence2")) {
+      names = {"sentence1", "sentence2"};
+    } else if (has("anchor") && has("positive")) {
+      names = {"anchor", "positive"};
+      if (has("negative") && settings.loss == EmbeddingLoss::in_batch) names.push_back("negative");
+    } else {
+      constexpr std::size_t kFew = 8;
+      throw_usage(kKey,
+                  table.file() + " has neither sentence1 and sentence2 nor anchor and positive",
+                  fmt::format("name the columns of the two texts: --embedding.text [A,B]; its "
+                              "columns: {}",
+                              clean_line(few_of(table.names(), kFew))));
+    }
+  }
+  if (names.size() < 2 || names.size() > 3) {
+    throw_usage(kKey,
+                fmt::format("got {} {}", names.size() == 1 ? "one column," : "the columns",
+                            clean_line(few_of(names))),
+                "two for pairs, three for triplets: --embedding.text [A,B]");
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::ranges::count(names, names[i]) == 1) continue;
+    throw_usage(kKey, fmt::format("names the column {} twice", printable(names[i])));
+  }
+  if (names.size() == 3 && settings.loss == EmbeddingLoss::cosine) {
+    throw_usage(kKey, "names three columns, and embedding.loss cosine compares two texts",
+                "leave out the third, or --embedding.loss in_batch");
+  }
+  names.resize(std::min(names.size(), most));
+  std::vector<std::size_t> columns;
+  for (const std::string& name : names) columns.push_back(table.column(name, kKey));
+  return columns;
+}
 
 EmbeddingExamples read_embedding_examples(const fs::path& file, const Settings& settings,
                                           ScoresOfFile scores) {

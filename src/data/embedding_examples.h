@@ -2,6 +2,7 @@
 // that belong together, perhaps a third that does not, perhaps the similarity of the two.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "config/settings.h"
 #include "data/split.h"
+#include "data/table_reader.h"
 
 namespace roformer {
 
@@ -28,12 +30,20 @@ struct EmbeddingExamples {
   bool ignores_scores = false;  // the file has a column of scores that is not read
 };
 
+// The columns of the texts, two or three, at most `most`: those of settings.text, or sentence1 and
+// sentence2, or anchor, positive and (for in_batch, if the table has it) negative. Throws Error
+// (usage) if the table lacks them.
+std::vector<std::size_t> embedding_text_columns(const TableReader& table,
+                                                const EmbeddingSettings& settings,
+                                                std::size_t most = 3);
+// One of them is in the first line of every table with a header.
+std::vector<std::string> usual_embedding_names(const EmbeddingSettings& settings);
+
 enum class ScoresOfFile { needed, if_there, not_read };
 
 // Reads a CSV, TSV or JSON Lines file with the columns of settings.embedding; "-" is standard
-// input. Without embedding.text the columns are sentence1 and sentence2, or anchor, positive and
-// (for in_batch, if the file has it) negative. Throws Error: usage for a column that the file
-// lacks; failure, with FILE:LINE, for an empty text and a score that is no number.
+// input. Throws Error: usage for a column that the file lacks; failure, with FILE:LINE, for an
+// empty text and a score that is no number.
 EmbeddingExamples read_embedding_examples(const std::filesystem::path& file,
                                           const Settings& settings, ScoresOfFile scores);
 

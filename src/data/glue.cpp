@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "data/line_reader.h"
+#include "data/record_reader.h"
 #include "data/table_reader.h"
-#include "data/text_lines.h"
 #include "text/utf8.h"
 
 namespace roformer {

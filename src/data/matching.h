@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "config/matching_settings.h"
+#include "data/record_reader.h"
 #include "data/split.h"
-#include "data/text_lines.h"
 
 namespace roformer {
 

@@ -14,7 +14,7 @@
 #include "data/corpus.h"
 #include "data/help_page.h"
 #include "data/line_reader.h"
-#include "data/text_lines.h"
+#include "data/record_reader.h"
 #include "text/utf8.h"
 
 namespace roformer {

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/as_number.h"
 #include "base/error.h"
 #include "base/few_of.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/parts.h"
 #include "base/printable.h"
 #include "config/suggest.h"
@@ -21,6 +23,12 @@ namespace {
 
 std::string_view without_blanks(std::string_view text) {
   return trimmed(text, " \t\r\n");
+}
+
+// Whether two names are equal apart from case and surrounding blanks.
+bool is_same_word(std::string_view a, std::string_view b) {
+  const auto small = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(without_blanks(a), without_blanks(b), {}, small, small);
 }
 
 std::string text_of(const nlohmann::json& value) {
@@ -41,14 +49,16 @@ TableReader::TableReader(const fs::path& file, Options options)
       records_(lines_, {.format = options.format,
                         .finds_csv = true,
                         .csv_names = options.expected,
-                        .hint_for_broken = "wanted one JSON object a line",
+                        .hint_for_broken = options.hint_for_broken,
                         .skip_broken = options.skip_broken}) {
-  if (!records_.next()) throw_failure(file_, "is empty");
+  if (!records_.next()) throw_failure(lines_.name(), "is empty");
+  blank_ = records_.blank_before();
   if (is_json()) {
     first_is_read_ = true;
-    while (records_.is_left_out() && records_.next()) {
+    while (records_.is_left_out()) {
+      if (!records_.next()) return;
+      blank_ += 1 + records_.blank_before();
     }
-    if (records_.is_left_out()) return;
     for (const auto& [name, value] : records_.object().items()) names_.push_back(name);
     return;
   }
@@ -60,21 +70,35 @@ TableReader::TableReader(const fs::path& file, Options options)
   });
   plain_ = !options_.expected.empty() && !expected && !is_named;
   if (options_.header && !plain_) return;
+  if (plain_) warn_of_near_names();
   for (std::size_t i = 0; i < names_.size(); ++i) names_[i] = std::to_string(i + 1);
+  cells_.assign(cells.begin(), cells.end());
   first_is_read_ = true;
+}
+
+// A first line of names in another case would be taken for a text.
+void TableReader::warn_of_near_names() const {
+  for (const std::string& name : options_.expected) {
+    const auto near = std::ranges::find_if(
+        names_, [&](const std::string& cell) { return is_same_word(cell, name); });
+    if (near == names_.end()) continue;
+    log::warn("{}: is read as a text; the name of a column would be {}, not {}",
+              records_.location(), name, printable(*near));
+    return;
+  }
 }
 
 std::optional<std::size_t> TableReader::find(std::string_view name) const {
   const auto found = std::ranges::find(names_, name);
   if (found == names_.end()) return std::nullopt;
+  if (std::ranges::count(names_, name) > 1) {
+    throw_usage(file_, fmt::format("has two columns {}", printable(name)),
+                "name the column by its number, from 1");
+  }
   return static_cast<std::size_t>(found - names_.begin());
 }
 
 std::size_t TableReader::column(const std::string& wanted, std::string_view key) const {
-  if (std::ranges::count(names_, wanted) > 1) {
-    throw_usage(std::string(key), fmt::format("{} has two columns {}", file_, printable(wanted)),
-                "name it by its number, from 1");
-  }
   if (const auto named = find(wanted)) return *named;
   const std::size_t number = as_number<std::size_t>(wanted).value_or(0);
   if (number > 0 && number <= names_.size()) return number - 1;
@@ -86,7 +110,9 @@ std::size_t TableReader::column(const std::string& wanted, std::string_view key)
 }
 
 bool TableReader::next() {
-  if (!std::exchange(first_is_read_, false) && !records_.next()) return false;
+  if (std::exchange(first_is_read_, false)) return true;
+  if (!records_.next()) return false;
+  blank_ = records_.blank_before();
   if (is_json()) return true;
   const Cells cells = records_.cells();
   require_columns(cells, names_.size(), records_.location(),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/line_reader.h"
-#include "data/text_lines.h"
+#include "data/record_reader.h"
 
 namespace roformer {
 
@@ -26,13 +26,14 @@ class TableReader {
     // the name of the file says that it is CSV or TSV. Such a file has one column, or several with
     // tabs between them.
     std::vector<std::string> expected = {};
+    std::string hint_for_broken = "wanted one JSON object a line";  // of lines that are none
   };
 
   // `file`: "-" is standard input. Throws Error as LineReader does, and for an empty file.
   TableReader(const std::filesystem::path& file, Options options);
 
   // The names of the columns: the first line, the fields of the first object (sorted), or the
-  // numbers from 1.
+  // numbers from 1. Empty if all lines are left out.
   const std::vector<std::string>& names() const { return names_; }
   bool is_plain() const { return plain_; }  // a text file without names
   bool is_json() const { return records_.is_json(); }
@@ -41,6 +42,7 @@ class TableReader {
   // The column with this name, or with this number from 1. Throws Error (usage) that names `key`,
   // the columns and the nearest name.
   std::size_t column(const std::string& wanted, std::string_view key) const;
+  // Throws Error (usage) if two columns have this name.
   std::optional<std::size_t> find(std::string_view name) const;
 
   // Goes to the next row. Returns false after the last. Throws Error (failure, FILE:LINE) for a row
@@ -59,7 +61,8 @@ class TableReader {
 
   std::string location() const { return records_.location(); }
   const std::string& file() const { return file_; }
-  std::int64_t blank_before() const { return records_.blank_before(); }
+  // How many blank lines are before the row, and before the first row also lines that are left out.
+  std::int64_t blank_before() const { return blank_; }
   bool is_left_out() const { return records_.is_left_out(); }
   LineReader& lines() { return lines_; }
 
@@ -70,10 +73,12 @@ class TableReader {
   RecordReader records_;
   std::vector<std::string> names_;
   std::vector<std::string> cells_;
+  std::int64_t blank_ = 0;
   bool plain_ = false;
-  bool first_is_read_ = false;  // the first row was read to learn the names
+  bool first_is_read_ = false;  // the constructor read the first row to learn the names
 
   const nlohmann::json* field(std::size_t column) const;
+  void warn_of_near_names() const;
 };
 
 }  // namespace roformer

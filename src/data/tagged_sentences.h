@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "data/line_reader.h"
-#include "data/text_lines.h"
+#include "data/record_reader.h"
 
 namespace roformer {
 

@@ -16,8 +16,8 @@
 #include "base/output_folder.h"
 #include "base/random.h"
 #include "data/preparation.h"
+#include "data/record_reader.h"
 #include "data/shard.h"
-#include "data/text_lines.h"
 
 namespace roformer {
 namespace fs = std::filesystem;

@@ -137,6 +137,50 @@ const json& entry_named(const json& document, const Kind& kind, const std::strin
               fmt::format("it has {}", fmt::join(names, ", ")));
 }
 
+constexpr std::string_view kSpreadOf = "spread:";
+
+// The column `key` of the results in the form of the table `spread`, which has the values of one
+// label as its columns and the other labels as its rows.
+Table spread_of(const Table& results, const Table& form, const std::string& key,
+                const std::string& file) {
+  const auto figure = std::ranges::find(results.columns(), key, &Column::key);
+  if (figure == results.columns().end() || figure->alignment == Column::Alignment::left) {
+    throw_usage(file, fmt::format("has no figure \"{}\" in its results", key));
+  }
+  const auto place = static_cast<std::size_t>(figure - results.columns().begin());
+  std::vector<Column> columns{form.columns().front()};
+  for (std::size_t i = 1; i < form.columns().size(); ++i) {
+    Column& column = columns.emplace_back(*figure);
+    column.title = form.columns()[i].title;
+    column.key = form.columns()[i].key;
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (const std::vector<Cell>& row : form.rows()) {
+    rows.emplace_back(columns.size()).front() = row.front();
+  }
+  for (const std::vector<Cell>& cells : results.rows()) {
+    std::vector<std::string> others;
+    std::size_t column = 0;
+    for (std::size_t i = 0; i < place; ++i) {
+      const auto* const label = std::get_if<std::string>(&cells[i]);
+      if (label == nullptr) continue;
+      const auto found = std::ranges::find(columns, *label, &Column::key);
+      if (column == 0 && found != columns.end()) {
+        column = static_cast<std::size_t>(found - columns.begin());
+      } else {
+        others.push_back(*label);
+      }
+    }
+    const std::string title = fmt::format("{}", fmt::join(others, ", "));
+    const auto row = std::ranges::find(
+        rows, title, [](const auto& one) { return std::get<std::string>(one.front()); });
+    if (column > 0 && row != rows.end()) (*row)[column] = cells[place];
+  }
+  Table table(columns);
+  for (std::vector<Cell>& row : rows) table.add_row(std::move(row));
+  return table;
+}
+
 }  // namespace
 
 std::string settings_fingerprint(const StudySettings& study) {
@@ -222,8 +266,12 @@ json read_record(const fs::path& given) {
 
 Table recorded_table(const fs::path& record, const std::string& name) {
   const json document = read_record(record);
-  return read_stored_table(entry_named(document, {"tables", "table"}, name, record.string()),
-                           record.string());
+  const std::string file = record.string();
+  const auto table = [&](const std::string& stored) {
+    return read_stored_table(entry_named(document, {"tables", "table"}, stored, file), file);
+  };
+  if (!name.starts_with(kSpreadOf)) return table(name);
+  return spread_of(table("results"), table("spread"), name.substr(kSpreadOf.size()), file);
 }
 
 std::string recorded_chart(const fs::path& record, const std::string& name, std::string_view file) {

@@ -43,8 +43,9 @@ void require_record_output(const std::filesystem::path& record);
 // Reads a record. Throws Error (failure) for a file that is damaged, edited by hand or no record.
 nlohmann::json read_record(const std::filesystem::path& record);
 
-// The table of that name; the first table for an empty name. Throws as read_record does, and Error
-// (usage) for an unknown name.
+// The table of that name; the first table for an empty name. "spread:KEY" is the column KEY of the
+// results in the form of the table "spread". Throws as read_record does, and Error (usage) for an
+// unknown name.
 Table recorded_table(const std::filesystem::path& record, const std::string& name = "");
 
 // The chart of that name (study_results.h) as the bytes of a picture whose name ends like `file`.

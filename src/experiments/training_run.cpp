@@ -273,7 +273,7 @@ TrainingRunStatus training_status(const StudyRun& run) {
   try {
     look_into(folder, run, status);
   } catch (const Error& problem) {
-    status = {.state = State::changed, .changes = {problem.what()}};
+    status = {.state = State::changed, .damaged = true, .changes = {problem.what()}};
   }
   return status;
 }

@@ -22,6 +22,7 @@ struct TrainingRunStatus {
   State state = State::waiting;
   double done = 0;  // share of its training, in [0, 1]
   bool diverged = false;
+  bool damaged = false;  // and therefore `changed`
   // "training.steps 600 -> 800" (stored, now), "data 9f0c... -> 31d2..." (fingerprints), or what is
   // damaged.
   std::vector<std::string> changes;

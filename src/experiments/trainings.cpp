@@ -71,16 +71,24 @@ std::vector<TrainingRunStatus> look_at(const StudySettings& study) {
 
 void refuse_changes(const StudySettings& study, const std::vector<TrainingRunStatus>& statuses) {
   std::vector<std::string> changes;
-  std::size_t changed = 0;
+  std::size_t other = 0, damaged = 0;
   for (const TrainingRunStatus& status : statuses) {
     if (status.state != State::changed) continue;
-    ++changed;
+    ++(status.damaged ? damaged : other);
     for (const std::string& change : status.changes) add_once(changes, change);
   }
-  if (changed == 0) return;
+  if (other + damaged == 0) return;
+  const auto some = [&](std::size_t count, const char* one, const char* several) {
+    return fmt::format("{} of {} runs {}", count, study.runs.size(), count == 1 ? one : several);
+  };
+  std::vector<std::string> problems;
+  if (other > 0) {
+    problems.push_back(
+        some(other, "was made with other settings", "were made with other settings"));
+  }
+  if (damaged > 0) problems.push_back(some(damaged, "is damaged", "are damaged"));
   throw_usage(study.folder.string(),
-              fmt::format("{} of {} runs were made with other settings or are damaged: {}", changed,
-                          study.runs.size(), few_of(changes)),
+              fmt::format("{}: {}", fmt::join(problems, " and "), few_of(changes)),
               "--overwrite replaces these runs, --run NAME makes another study");
 }
 

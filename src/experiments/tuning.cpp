@@ -130,8 +130,9 @@ std::vector<bool> needed_trials(const StudyTuning& tuning, const std::vector<Run
         known &= state == RunResult::State::finished || state == RunResult::State::diverged;
         if (loss(value) < loss(best)) best = value;
       }
-      if (!known || !std::isfinite(loss(best))) break;
-      if (best == last && last + 1 < values.size()) {
+      if (!known) break;
+      // If all diverged, `best` is the first: the search goes on below it.
+      if (std::isfinite(loss(best)) && best == last && last + 1 < values.size()) {
         ++last;
       } else if (best == first && first > 0) {
         --first;

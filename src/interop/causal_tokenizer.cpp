@@ -17,6 +17,7 @@
 #include "text/foreign_files.h"
 #include "text/plain_tokenizers.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/wordpiece_json.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -105,14 +106,11 @@ PromptStart prompt_start_of(const fs::path& folder, const Tokenizer& tokenizer,
   const SpecialTokens& special = tokenizer.special();
   if (start < 0) return PromptStart::nothing;
   if (start == special.classification) return PromptStart::classification;
-  if (start != special.separator) {
-    notes.push_back(fmt::format("its tokenizer begins a text with {}; here a prompt begins with {}",
-                                printable(tokenizer.piece(start)),
-                                special.separator < 0
-                                    ? std::string("nothing")
-                                    : printable(tokenizer.piece(special.separator))));
-  }
-  return PromptStart::separator;
+  if (start == special.separator) return PromptStart::separator;
+  notes.push_back(
+      fmt::format("its tokenizer begins a text with {}; here a prompt begins with nothing",
+                  printable(tokenizer.piece(start))));
+  return PromptStart::nothing;
 }
 
 // The ids that end a text. generation_config.json takes precedence over config.json, as in
@@ -178,12 +176,15 @@ void note_prefix_space(const fs::path& folder, std::vector<std::string>& notes) 
 std::unique_ptr<Tokenizer> read_whole_file(const fs::path& file, const std::string& text,
                                            std::vector<std::string>& notes) {
   if (text.empty()) return nullptr;
-  if (!is_byte_level_file(text)) {
-    notes.push_back("its tokenizer.json is none that is read here: BPE and unigram models are");
+  const bool word_pieces = is_wordpiece_json(text);
+  if (!word_pieces && !is_byte_level_file(text)) {
+    notes.push_back(
+        "its tokenizer.json is none that is read here: BPE, unigram and WordPiece models are");
     return nullptr;
   }
   try {
-    return open_tokenizer({.kind = TokenizerKind::byte_level, .file = file});
+    return open_tokenizer(
+        {.kind = word_pieces ? TokenizerKind::wordpiece : TokenizerKind::byte_level, .file = file});
   } catch (const Error& error) {
     if (text.find("\"ByteLevel\"") != std::string::npos) throw;
     notes.push_back(fmt::format("its tokenizer.json is not read here: {}", error.what()));

@@ -61,14 +61,17 @@ TextPooling read_pooling(const fs::path& folder) {
   } else {
     // Older releases have one field for each way of pooling and concatenate those that are true.
     constexpr std::string_view kBefore = "pooling_mode_", kAfter = "_tokens";
+    bool says = false;
     for (const auto& [name, value] : config.items()) {
-      if (!name.starts_with(kBefore) || !fields.flag(name, false)) continue;
+      if (!name.starts_with(kBefore)) continue;
+      says = true;
+      if (!fields.flag(name, false)) continue;
       std::string way = name.substr(kBefore.size());
       if (way == "cls_token") way = "cls";
       if (way.ends_with(kAfter)) way.resize(way.size() - kAfter.size());
       mode += (mode.empty() ? "" : "+") + way;
     }
-    if (mode.empty()) mode = "mean";
+    if (mode.empty()) mode = says ? "nothing" : "mean";
   }
   if (mode == "mean") return TextPooling::mean;
   if (mode == "cls") return TextPooling::first;

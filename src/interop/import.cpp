@@ -134,6 +134,16 @@ class FolderReader {
     }
   }
 
+  // Rows of positions begin after that of the padding, and transformers gives none to it.
+  void require_padding() const {
+    const std::int64_t padding = result_.tokenizer->special().padding;
+    if (!family_.pads_positions || padding < 0 || padding == config_.rows.of_padding - 1) return;
+    throw_failure((folder_ / "config.json").string(),
+                  fmt::format("\"pad_token_id\" is {}, and the tokenizer's padding is {}",
+                              config_.rows.of_padding - 1, padding),
+                  "the two must be the same token");
+  }
+
   void check_twin(const Twin& twin) {
     const std::string name(twin.name);
     const auto found = ours_.find(std::string(twin.of));
@@ -141,8 +151,8 @@ class FolderReader {
     const at::Tensor& value = result_.tensors.at(found->second);
     if (at::equal(weights_.take(name, value.sizes().vec()), value)) return;
     throw_failure(weights_.location(), fmt::format("\"{}\" differs from \"{}\"", name, twin.of),
-                  "config.json says that they are one; where they are two it must have "
-                  "\"tie_word_embeddings\": false");
+                  "config.json says that they are one, by \"tie_word_embeddings\" or, for the "
+                  "tables of two languages, \"share_encoder_decoder_embeddings\"");
   }
 
   bool has_any(const WeightGroup& group) const {
@@ -251,6 +261,7 @@ class FolderReader {
         break;
     }
     result_.tokenizer = read_encoder_tokenizer(folder_, result_.notes);
+    require_padding();
     const std::int64_t pieces = result_.tokenizer->vocabulary_size();
     const std::int64_t rows = result_.settings.model.vocabulary;
     require_rows(folder_, *result_.tokenizer, rows);
@@ -265,10 +276,11 @@ class FolderReader {
     const bool dynamic = rope.scaling == RopeScaling::dynamic_ntk;
     if (!dynamic && rope.scaling != RopeScaling::longrope) return;
     result_.notes.push_back(fmt::format(
-        "its rope_type is {}: beyond {} tokens a text that is generated is not the one that "
-        "transformers generates with its cache, which keeps the angles that keys were stored with; "
-        "here all keys are rotated by the length that the text has by then",
-        dynamic ? "dynamic" : "longrope", rope.original_length));
+        "its rope_type is {}: beyond {} tokens generated texts differ from those of transformers, "
+        "whose cache keeps the angles that keys were stored with; {}",
+        dynamic ? "dynamic" : "longrope", rope.original_length,
+        dynamic ? "here keys turn with the length, and what the layers computed before stays"
+                : "here the whole text is read again with the new angles"));
   }
 };
 

@@ -78,29 +78,42 @@ struct FollowersRequest {
   bool of_logits = false;
 };
 
+}  // namespace
+
+std::vector<std::int64_t> excluded_ids(const BeamVocabulary& vocabulary, std::int64_t rows) {
+  const std::int64_t used = vocabulary.size > 0 ? std::min(vocabulary.size, rows) : rows;
+  std::vector<std::int64_t> ids;
+  std::ranges::copy_if(vocabulary.excluded, std::back_inserter(ids),
+                       [&](std::int64_t id) { return id >= 0 && id < used; });
+  std::ranges::sort(ids);
+  const auto repeated = std::ranges::unique(ids);
+  ids.erase(repeated.begin(), repeated.end());
+  for (std::int64_t id = used; id < rows; ++id) ids.push_back(id);
+  return ids;
+}
+
+namespace {
+
 Followers followers_of(at::Tensor logits, const BeamVocabulary& vocabulary,
                        const FollowersRequest& request) {
   logits = logits.to(at::kCPU, at::kFloat).contiguous();
-  if (vocabulary.size > 0 && vocabulary.size < logits.size(1)) {
-    logits = logits.narrow(1, 0, vocabulary.size).contiguous();
-  }
+  const std::vector<std::int64_t> excluded = excluded_ids(vocabulary, logits.size(1));
   const bool of_probabilities = request.apply_rules && !request.of_logits;
   if (request.apply_rules) {
     logits = of_probabilities ? at::log_softmax(logits, 1) : logits.clone();
     request.apply_rules(logits);
   }
-  Followers result{.width = std::min(request.wanted, logits.size(1))};
+  Followers result{.width = std::min(request.wanted, logits.size(1) - std::ssize(excluded))};
   if (request.given) {
-    std::ranges::copy_if(vocabulary.excluded, std::back_inserter(result.excluded),
-                         [&](std::int64_t id) { return id >= 0 && id < logits.size(1); });
+    result.excluded = excluded;
   }
   if (!result.excluded.empty()) {
     result.excluded_logits =
         logits.index_select(1, at::tensor(result.excluded, at::kLong)).contiguous();
   }
-  RowTops tops = row_tops(logits, {.wanted = result.width,
-                                   .excluded = vocabulary.excluded,
-                                   .renormalize = vocabulary.renormalize});
+  RowTops tops = row_tops(
+      logits,
+      {.wanted = result.width, .excluded = excluded, .renormalize = vocabulary.renormalize});
   // A penalty on log probabilities is not compensated by a new normalisation.
   if (of_probabilities && !vocabulary.renormalize) tops.normalizers.zero_();
   result.ids = tops.ids;

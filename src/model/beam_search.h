@@ -31,12 +31,15 @@ struct BeamSentence {
 struct BeamVocabulary {
   std::int64_t end = -1;               // the id that ends a text
   std::vector<std::int64_t> excluded;  // ids that are never chosen
-  std::int64_t size = 0;               // ids from here on are unused; 0: all are used
+  std::int64_t size = 0;               // ids from here on are never chosen either; 0: all may be
   bool renormalize = false;            // what is excluded takes no share of the probability
   TokenRules rules;                    // what the text so far makes of the scores
   std::int64_t first = -1;             // every text without a prefix begins with it, at no cost
   bool free_end = false;               // where a text must end, its end costs nothing
 };
+
+// The ids that are never chosen from `rows` logits, each once.
+std::vector<std::int64_t> excluded_ids(const BeamVocabulary& vocabulary, std::int64_t rows);
 
 // With rules, the log probabilities are those that the rules left (BeamVocabulary).
 struct Hypothesis {

@@ -53,10 +53,8 @@ class Sampling {
   std::vector<std::int64_t> chosen_;  // the last ids of the rows
   std::vector<float> choices_;        // of one row
 
-  at::Tensor on_cpu(const at::Tensor& logits) const {
-    const at::Tensor floats = logits.to(at::kCPU, at::kFloat).contiguous();
-    if (vocabulary_.size <= 0 || vocabulary_.size >= floats.size(1)) return floats;
-    return floats.narrow(1, 0, vocabulary_.size).contiguous();
+  static at::Tensor on_cpu(const at::Tensor& logits) {
+    return logits.to(at::kCPU, at::kFloat).contiguous();
   }
 
   // The logits after the beginnings, a row for each sample.
@@ -128,8 +126,7 @@ class Sampling {
       so_far.insert(so_far.end(), grown.begin(), grown.end());
       apply_rules(vocabulary_.rules, so_far, choices_);
     }
-    for (const std::int64_t id : vocabulary_.excluded) {
-      if (id < 0 || id >= std::ssize(choices_)) continue;
+    for (const std::int64_t id : excluded_ids(vocabulary_, std::ssize(choices_))) {
       choices_[static_cast<std::size_t>(id)] = -std::numeric_limits<float>::infinity();
     }
     return pick(candidates(choices_, settings_.choice), text.random.uniform());

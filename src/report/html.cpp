@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "report/svg.h"
 
 namespace roformer {
@@ -314,6 +315,12 @@ std::string HtmlReport::html() const {
       "<script>{7}{8}</script>\n</body>\n</html>\n",
       escape_xml(heading_.title), kPageStyle, chart_style(), inline_markup(heading_.subtitle),
       contents, body_, inline_markup(heading_.footer), kPageScript, filters ? kFilterScript : "");
+}
+
+void require_page_name(const std::filesystem::path& page, const std::string& flag) {
+  const std::string ending = page.extension().string();
+  if (ending == ".html" || ending == ".htm") return;
+  throw_usage(flag, page.string() + " is to be an HTML page", "a name that ends in .html");
 }
 
 }  // namespace roformer

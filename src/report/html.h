@@ -2,6 +2,7 @@
 // offline, in light and dark, on paper and on a telephone. Nothing is loaded from anywhere.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace roformer {
 
 // The table with its best figures in bold. Words are escaped.
 std::string to_html(const Table& table);
+
+// Throws Error (usage) that names `flag` if the path does not end in .html or .htm.
+void require_page_name(const std::filesystem::path& page, const std::string& flag);
 
 // Everything given is text and is escaped; in paragraphs and captions `code` between backquotes
 // and **bold** are understood.

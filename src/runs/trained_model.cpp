@@ -26,10 +26,6 @@ namespace {
 constexpr std::array<const char*, 4> kRuntimeKeys = {"device", "threads", "training.precision",
                                                      "position"};
 
-// The columns of the files that a trained model reads.
-constexpr std::array<const char*, 4> kColumnKeys = {"classification.text", "classification.label",
-                                                    "tagging.tokens", "tagging.tags"};
-
 void check_overrides(const std::vector<Override>& overrides) {
   for (const Override& override : overrides) {
     if (may_change_when_trained(override.key)) continue;
@@ -153,9 +149,10 @@ ComputePlan plan_for_use(const Settings& settings, const std::vector<Override>& 
 }
 
 bool may_change_when_trained(const std::string& key) {
+  const Key* const known = find_key(key);
   return key.starts_with("position.") || key.starts_with("attention.") ||
          key.starts_with("decoding.") || std::ranges::count(kRuntimeKeys, key) > 0 ||
-         std::ranges::count(kColumnKeys, key) > 0;
+         (known != nullptr && known->of_file);
 }
 
 OpenedRun open_run(const fs::path& run_or_checkpoint, const TrainedModelOptions& given,

@@ -35,8 +35,8 @@ const TaskDefinition& definition_of_run(const std::filesystem::path& run_or_chec
 // from the first model's flags.
 std::vector<Override> computing_overrides(const std::vector<Override>& overrides);
 
-// True for position.*, attention.*, decoding.*, device, threads, training.precision and the columns
-// of the files to read (classification.text and .label, tagging.tokens and .tags).
+// True for position.*, attention.*, decoding.*, device, threads, training.precision and the keys
+// that say how to read a file (Key::of_file).
 bool may_change_when_trained(const std::string& key);
 
 // A trained model computes in fp32 unless training.precision is among the overrides, so that the

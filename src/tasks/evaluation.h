@@ -67,9 +67,10 @@ struct EvaluationResult {
 
 // The flags of `roformer predict`.
 struct PredictionRequest {
-  std::string file = "-";       // of texts; -: standard input
-  std::string format = "auto";  // tsv or jsonl, for a tagger conll or text; auto: by the file
-  bool skip_broken = false;     // print an empty line for a line that is no JSON object
+  std::string file = "-";  // of texts; -: standard input
+  // tsv, jsonl or csv, for a tagger conll or text; auto: by the file
+  std::string format = "auto";
+  bool skip_broken = false;  // print an empty line for a line that is no JSON object
   bool json = false;
   std::string glue = {};    // folder of the benchmark whose test sets to predict; empty: none
   std::string output = {};  // folder for the files that go to its server

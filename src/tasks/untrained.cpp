@@ -68,8 +68,8 @@ void warn_of_short_start(const Settings& settings, std::int64_t from_length) {
   if (from_length <= 0 || settings.data.length <= from_length) return;
   if (!task_facts(settings.task).labelled) return;
   log::warn(
-      "texts of up to {} tokens are read, and the model that this one starts from was trained in "
-      "rows of {}: what lies beyond is known from the labelled texts alone, as far as they reach",
+      "texts have up to {} tokens, and the model that this one starts from was trained in rows of "
+      "{}: it knows later positions from the labelled texts only",
       settings.data.length, from_length);
 }
 

@@ -18,6 +18,15 @@
 namespace roformer {
 namespace {
 
+// The special tokens of these names, whose ids begin at `first`.
+AddedTokens special_names(const std::vector<std::string>& names, TokenId first) {
+  AddedTokens tokens;
+  for (const std::string& name : names) {
+    tokens.insert({.content = name, .id = first++, .special = true});
+  }
+  return tokens;
+}
+
 class ByteTokenizer final : public Tokenizer {
  public:
   using Tokenizer::encode;
@@ -25,6 +34,14 @@ class ByteTokenizer final : public Tokenizer {
   void encode(std::string_view text, std::vector<TokenId>& ids) const override {
     ids.reserve(ids.size() + text.size());
     for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+  }
+
+  void encode_prompt(std::string_view text, std::vector<TokenId>& ids) const override {
+    const ValidText valid(text);  // the names are found in characters
+    if (valid.text != text) return encode(text, ids);
+    names_.split(
+        text, SpecialNames::tokens, [&](std::string_view part) { encode(part, ids); },
+        [&](TokenId id) { ids.push_back(id); });
   }
 
   std::string decode(std::span<const TokenId> ids, bool with_special) const override {
@@ -65,6 +82,7 @@ class ByteTokenizer final : public Tokenizer {
                                                                 "[MASK]"};
   SpecialTokens special_{
       .padding = 256, .unknown = -1, .classification = 257, .separator = 258, .mask = 259};
+  AddedTokens names_ = special_names({kSpecialPieces.begin(), kSpecialPieces.end()}, kBytes);
   std::string no_file_;
 };
 
@@ -77,6 +95,7 @@ class CharacterTokenizer final : public VocabularyTokenizer {
       : VocabularyTokenizer(TokenizerKind::characters, std::move(contents)) {
     pieces_ = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     special_ = {.padding = 0, .unknown = 1, .classification = 2, .separator = 3, .mask = 4};
+    names_ = special_names(pieces_, 0);
     for (const std::string& character : characters) {
       std::size_t position = 0;
       ids_[next_code_point(character, position)] = static_cast<TokenId>(pieces_.size());
@@ -117,8 +136,17 @@ class CharacterTokenizer final : public VocabularyTokenizer {
 
  private:
   std::unordered_map<char32_t, TokenId> ids_;
+  AddedTokens names_;
 
-  void encode_text(std::string_view text, SpecialNames, std::vector<TokenId>& ids) const override {
+  void encode_text(std::string_view text, SpecialNames names,
+                   std::vector<TokenId>& ids) const override {
+    if (names == SpecialNames::letters) return encode_characters(text, ids);
+    names_.split(
+        text, names, [&](std::string_view part) { encode_characters(part, ids); },
+        [&](TokenId id) { ids.push_back(id); });
+  }
+
+  void encode_characters(std::string_view text, std::vector<TokenId>& ids) const {
     ids.reserve(ids.size() + text.size());
     for (std::size_t position = 0; position < text.size();) {
       const auto found = ids_.find(next_code_point(text, position));

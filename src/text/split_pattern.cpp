@@ -95,8 +95,10 @@ class PatternMatcher {
 
 }  // namespace
 
-SplitPattern::SplitPattern(std::string_view pattern, const std::string& location)
-    : program_(std::make_unique<const SplitProgram>(read_split_program(pattern, location))) {}
+SplitPattern::SplitPattern(std::string_view pattern, const std::string& location,
+                           EmptyMatches empty)
+    : program_(std::make_unique<const SplitProgram>(read_split_program(pattern, location, empty))) {
+}
 
 SplitPattern::~SplitPattern() = default;
 SplitPattern::SplitPattern(SplitPattern&&) noexcept = default;
@@ -115,6 +117,10 @@ SplitPattern::Match SplitPattern::find(std::string_view text, std::size_t positi
     next_code_point(text, position);
   }
   return {text.size(), text.size()};
+}
+
+bool SplitPattern::matches_at_end(std::string_view text, std::int64_t& effort) const {
+  return PatternMatcher(*program_, text, effort).match(program_->start, text.size()).has_value();
 }
 
 }  // namespace roformer

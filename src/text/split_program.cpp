@@ -40,10 +40,11 @@ class PatternReader {
                 std::vector<PatternNode>& nodes, std::vector<CharacterClass>& sets)
       : pattern_(pattern), location_(location), nodes_(nodes), sets_(sets) {}
 
-  int read() {
+  int read(EmptyMatches empty) {
     const int start = read_choice(kAccept, false, 0);
     if (position_ < pattern_.size()) refuse("an unmatched \")\"");
-    if (matches_nothing(start)) refuse("a match of no characters");
+    if (empty == EmptyMatches::refused && matches_nothing(start))
+      refuse("a match of no characters");
     return start;
   }
 
@@ -126,12 +127,23 @@ class PatternReader {
     Item item;
     if (take("(")) {
       read_group(item, folded, depth);
+    } else if (at("\\A") || at("\\z")) {
+      item.node = edge_of_text(/*begin=*/take("\\A") || !take("\\z"));
     } else {
       sets_.push_back(read_set(folded));
       item.node.set = sets_.size() - 1;
     }
     read_count(item);
     return item;
+  }
+
+  // As (?<![\s\S]), no character before, or (?![\s\S]), none after.
+  PatternNode edge_of_text(bool begin) {
+    using Kind = PatternNode::Kind;
+    const int end = begin ? add({.kind = Kind::lookbehind_end}) : kAccept;
+    sets_.emplace_back(std::vector<ClassPart>(), /*negated=*/true, /*folded=*/false);
+    const int any = add({.next = end, .set = sets_.size() - 1});
+    return {.kind = begin ? Kind::lookbehind : Kind::lookahead, .negative = true, .parts = {any}};
   }
 
   void read_group(Item& item, bool folded, int depth) {
@@ -432,9 +444,10 @@ class PatternReader {
 
 }  // namespace
 
-SplitProgram read_split_program(std::string_view pattern, const std::string& location) {
+SplitProgram read_split_program(std::string_view pattern, const std::string& location,
+                                EmptyMatches empty) {
   SplitProgram program;
-  program.start = PatternReader(pattern, location, program.nodes, program.sets).read();
+  program.start = PatternReader(pattern, location, program.nodes, program.sets).read(empty);
   return program;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "text/character_class.h"
+#include "text/split_pattern.h"
 
 namespace roformer {
 
@@ -33,6 +34,7 @@ struct SplitProgram {
 };
 
 // Throws Error (failure, `location`) for a pattern that split_pattern.h does not promise to read.
-SplitProgram read_split_program(std::string_view pattern, const std::string& location);
+SplitProgram read_split_program(std::string_view pattern, const std::string& location,
+                                EmptyMatches empty);
 
 }  // namespace roformer

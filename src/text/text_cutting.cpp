@@ -41,9 +41,11 @@ using Steps = std::vector<CuttingStep>;
 
 Steps split(const JsonFields& step) {
   CuttingStep cutting;
-  cutting.pattern.emplace(step);
   cutting.behavior = behavior_of(step, SplitBehavior::isolated);
   cutting.inverted = step.flag("invert", false);
+  // Otherwise an empty segment, which is dropped here, would keep its neighbours apart.
+  const bool isolates = cutting.behavior == SplitBehavior::isolated && !cutting.inverted;
+  cutting.pattern.emplace(step, isolates ? EmptyMatches::allowed : EmptyMatches::refused);
   return {cutting};
 }
 

@@ -11,6 +11,7 @@
 #include "base/fields.h"
 #include "text/byte_alphabet.h"
 #include "text/text_replacement.h"
+#include "text/utf8.h"
 
 namespace roformer {
 
@@ -151,12 +152,16 @@ template <class Emit>
 void TextCutting::split(const CuttingStep& step, std::string_view part, std::int64_t& effort,
                         Emit emit) {
   SegmentJoiner<Emit> segments(step.behavior, emit);
+  std::size_t begin = 0;  // of the segment before the next match
   for (std::size_t position = 0; position < part.size();) {
     const SplitPattern::Match match = step.find(part, position, effort);
-    segments.add(position, match.begin, step.inverted);
+    segments.add(begin, match.begin, step.inverted);
     segments.add(match.begin, match.end, !step.inverted);
-    position = match.end;
+    begin = position = match.end;
+    // A match of no characters cuts where it is; the search goes on after the next character.
+    if (match.begin == match.end && position < part.size()) next_code_point(part, position);
   }
+  segments.add(begin, part.size(), step.inverted);
   segments.finish();
 }
 

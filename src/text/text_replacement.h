@@ -15,9 +15,11 @@ namespace roformer {
 class TextPattern {
  public:
   // Reads the field "pattern". Throws Error (failure) for a pattern that is not read here.
-  explicit TextPattern(const JsonFields& step);
+  explicit TextPattern(const JsonFields& step, EmptyMatches empty = EmptyMatches::refused);
 
+  // As those of SplitPattern.
   SplitPattern::Match find(std::string_view text, std::size_t position, std::int64_t& effort) const;
+  bool matches_at_end(std::string_view text, std::int64_t& effort) const;
 
  private:
   std::string literal_;

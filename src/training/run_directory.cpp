@@ -99,7 +99,7 @@ std::vector<fs::path> runs_in(const fs::path& folder) {
 void require_run(const fs::path& path) {
   if (is_run(path)) return;
   throw_usage(path.string(), "holds no run that could be resumed",
-              "leave out --resume to start one");
+              "a configuration file begins one: roformer train FILE --run NAME");
 }
 
 void recover_run(const fs::path& path) {

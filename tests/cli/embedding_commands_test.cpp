@@ -223,8 +223,8 @@ TEST_CASE("an embedder learns to find partners and goes on as if it had not stop
   const Outcome cosines = run({"predict", folder.of("whole")},
                               "the cat sat\tthe cat sat\n\nthe cat sat\ta green dog\n");
   REQUIRE(lines_of(cosines.output).size() == 4);
-  CHECK(lines_of(cosines.output)[0] == "cosine\tsentence1\tsentence2");
-  CHECK(lines_of(cosines.output)[1] == "1.0000\tthe cat sat\tthe cat sat");
+  CHECK(lines_of(cosines.output)[0] == "sentence1\tsentence2\tcosine");
+  CHECK(lines_of(cosines.output)[1] == "the cat sat\tthe cat sat\t1.0000");
   CHECK(lines_of(cosines.output)[2].empty());
 }
 
@@ -274,7 +274,13 @@ TEST_CASE("what an embedder cannot be trained on is refused in one line") {
   };
   CHECK(has(refusal("a.csv", "q,a\nx,y\n"), "--embedding.text [A,B]; its columns: q, a"));
   CHECK(has(refusal("b.csv", "q,a\nx,y\n", {"--embedding.text", "[q,b]"}), "has no column \"b\""));
-  CHECK(has(refusal("c.csv", "q,a\nx,y\n", {"--embedding.text", "q"}), "names 1 columns"));
+  CHECK(has(refusal("c.csv", "q,a\nx,y\n", {"--embedding.text", "q"}), "got one column, q"));
+  CHECK(has(refusal("c.csv", "q,a\nx,y\n", {"--embedding.text", "[q,q]"}), "\"q\" twice"));
+  CHECK(has(folder
+                .train("refused", {"--data.train", folder.pairs(), "--training.steps", "1",
+                                   "--data.validation_fraction", "0.3", "--training.batch", "1"})
+                .errors,
+            "no text to tell a partner from"));
   CHECK(has(refusal("d.csv", "sentence1,sentence2\na,\n"), "d.csv:2: \"sentence2\" is empty"));
   CHECK(has(refusal("e.csv", "sentence1,sentence2\na,b\n", {"--embedding.loss", "cosine"}),
             "has no column \"score\""));

@@ -46,3 +46,49 @@ TEST_CASE("bytes that are no UTF-8 are ids of bytes") {
   const Outcome outcome = run({"tokenizer", "encode", "--bytes"}, "a\xff\n");
   CHECK(outcome.output == "97 255\n");
 }
+
+TEST_CASE("the tokenizer.json that is written for Hugging Face is read again, with the same ids") {
+  const std::string kind = GENERATE("unigram", "bpe", "wordpiece", "characters");
+  CAPTURE(kind);
+  const TemporaryFolder folder;
+  std::string corpus;
+  for (int i = 0; i < 200; ++i) {
+    corpus += "the cat sat on the mat and saw " + std::to_string(i * i) + " windows\n";
+    corpus +=
+        "Tie\xcc\x82\xcc\x81ng vie\xcc\xa3t, caf\xc3\xa9 na\xc3\xafve \xe5\x8c\x97\xe4\xba\xac\n";
+  }
+  const std::string text = (folder.path / "corpus.txt").string();
+  const std::string own = (folder.path / "own").string();
+  write_file_atomically(text, corpus);
+  const Outcome trained =
+      run({"tokenizer", "train", text, "--kind", kind, "--pieces", "90", "--output", own});
+  INFO(trained.errors);
+  REQUIRE(trained.code == 0);
+  REQUIRE(std::filesystem::exists(own + "/tokenizer.json"));
+  const std::string lines =
+      "the windows sat\ncaf\xc3\xa9 caf\x65\xcc\x81 vi\xe1\xbb\x87t\n  two  blanks \n"
+      "\xe5\x8c\x97\xe4\xba\xac\xef\xbc\xa1 \xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd x\xcc\x81\n";
+  const auto encoded = [&](const std::string& tokenizer, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"tokenizer", "encode", tokenizer});
+    return run(more, lines).output;
+  };
+  CHECK(lines_of(encoded(own)).size() == 4);
+  CHECK(encoded(own + "/tokenizer.json") == encoded(own));
+}
+
+TEST_CASE("the names of special tokens are tokens in a prompt and letters in data") {
+  const TemporaryFolder folder;
+  const std::string own = (folder.path / "own").string();
+  write_file_atomically(folder.path / "corpus.txt", "abc [MASK] def\n");
+  REQUIRE(run({"tokenizer", "train", (folder.path / "corpus.txt").string(), "--kind", "characters",
+               "--pieces", "40", "--output", own})
+              .code == 0);
+  CHECK(lines_of(run({"tokenizer", "encode", own, "--special", "--pieces"}, "a[MASK]\n").output) ==
+        std::vector<std::string>{"a [MASK]"});
+  CHECK(lines_of(run({"tokenizer", "encode", own, "--pieces"}, "a[MASK]\n").output) ==
+        std::vector<std::string>{"a [ M A S K ]"});
+  CHECK(run({"tokenizer", "encode", "--bytes", "--special"}, "a[MASK]\xff\n").output ==
+        "97 91 77 65 83 75 93 255\n");
+  CHECK(run({"tokenizer", "encode", "--bytes", "--special"}, "a[MASK]b\n").output == "97 259 98\n");
+  CHECK(run({"tokenizer", "encode", "--bytes"}, "[SEP]\n").output == "91 83 69 80 93\n");
+}

@@ -71,7 +71,7 @@ TEST_CASE("a damaged run is said to be that, and can be replaced") {
   run_study(fake.load(), fake_options(fake));
   write_file_atomically(fake.runs() / "none" / "summary.json", "{");
   CHECK(has(message_of([&] { run_study(fake.load(), fake_options(fake)); }),
-            "1 of 2 runs were made with other settings or are damaged"));
+            "1 of 2 runs is damaged: "));
   StudyOptions options = fake_options(fake);
   options.overwrite = true;
   CHECK(run_study(fake.load(), options).failed == 0);
@@ -166,7 +166,7 @@ TEST_CASE("an option of one row's scheme changes no other row") {
   StudySettings study = fake.load();
   for (StudyRun& row : study.runs) row.settings.position.of<RopeSettings>().base = 500;
   const std::string message = message_of([&] { run_study(study, fake_options(fake)); });
-  CHECK(has(message, "1 of 2 runs were made with other settings"));
+  CHECK(has(message, "1 of 2 runs was made with other settings"));
   CHECK(has(message, "position.rope.base"));
 }
 

@@ -122,6 +122,18 @@ TEST_CASE("a search goes on while the best value is at the edge of what was trie
   CHECK(starts_of(fake, "tuning/none-learning_rate4e-3").size() == 1);
 }
 
+TEST_CASE("a search whose first values all diverge goes on below them") {
+  const TunedStudy fake("rope, deberta");
+  std::string text = read_file(fake.path / "tiny.yaml");
+  write_file_atomically(
+      fake.path / "tiny.yaml",
+      text.replace(text.find("{training.learning_rate: [5e-4, 1e-3, 2e-3]}"), 44,
+                   "{training.learning_rate: [5e-4, 1e-3, 2e-3, 4e-3]}\n  start: [1e-3, 2e-3]"));
+  run_study(fake.load(), fake_options(fake));
+  CHECK(starts_of(fake, "tuning/deberta-learning_rate5e-4").size() == 1);
+  CHECK(starts_of(fake, "tuning/deberta-learning_rate4e-3").empty());
+}
+
 TEST_CASE("values to start a search with are a part of one key's values") {
   const std::string start = GENERATE("[3e-3]", "[2e-3, 1e-3]", "[5e-4, 2e-3]");
   const TunedStudy fake("rope, none");

@@ -46,6 +46,14 @@ TEST_CASE("a causal folder's byte-level tokenizer.json is taken, and written aga
   CHECK_THROWS_WITH(copy.read(), Contains("the weights have rows for 48"));
 }
 
+TEST_CASE("a causal folder's WordPiece tokenizer.json is taken") {
+  const CausalCopy copy("llama");
+  fs::copy(model_folder("bert_encoder") / "tokenizer.json", copy.folder.path / "tokenizer.json");
+  const PretrainedModel read = copy.read();
+  CHECK(read.tokenizer->kind() == TokenizerKind::wordpiece);
+  CHECK(read.tokenizer->vocabulary_size() == 40);
+}
+
 TEST_CASE("the ids that end a text are those of the folder, and are written") {
   const CausalCopy copy("llama");
   const auto config = [&](const nlohmann::json& ends) {
@@ -201,9 +209,10 @@ TEST_CASE("what a causal folder's tokenizer puts before a text is read, and writ
     CHECK(copy.read().settings.decoding.prompt_start == PromptStart::classification);
     const std::string end = "<|endoftext|>";
     CHECK(says({{"add_bos_token", true}, {"bos_token", end}}) == PromptStart::separator);
+    // The token between documents would end a text.
     CHECK(says({{"add_bos_token", true}, {"bos_token", {{"content", "a"}}}}) ==
-          PromptStart::separator);
-    CHECK_THAT(copy.read().notes.front(), Contains("\"a\"; here a prompt begins with"));
+          PromptStart::nothing);
+    CHECK_THAT(copy.read().notes.front(), Contains("\"a\"; here a prompt begins with nothing"));
     CHECK(says({{"add_bos_token", true}, {"bos_token", nullptr}}) == PromptStart::nothing);
     tokenizer.erase("post_processor");
     write();

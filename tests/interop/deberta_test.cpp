@@ -78,6 +78,12 @@ TEST_CASE("what a DeBERTa-v2 folder computes otherwise is refused") {
                     Contains("the same activation as \"hidden_act\""));
 }
 
+TEST_CASE("DeBERTa-v2's newer head multiplies by the embedding, tied or not") {
+  const FolderCopy copy("deberta_own_projections");
+  copy.set("tie_word_embeddings", false);
+  CHECK(read_hugging_face_folder(copy.folder.path).settings.model.tie_output);
+}
+
 TEST_CASE("a DeBERTa-v2 model is exported as it was") {
   const std::string name =
       GENERATE("deberta", "deberta_own_projections", "deberta_p2c", "deberta_classification");

@@ -70,6 +70,32 @@ TEST_CASE("an end that a limit forces costs what the model says, or nothing") {
   CHECK(cut > 5);
 }
 
+TEST_CASE("ids that no piece has are never chosen and keep their share of the probability") {
+  const std::int64_t pieces = kToyVocabulary - 2;
+  const auto share = [](const Hypothesis& text, std::uint64_t seed) {
+    return log_probability(toy_logits({kToyBegin}, seed), text.ids.at(0));
+  };
+  for (const std::int64_t beam : {1, 3}) {
+    ToyModel model(6, 40);
+    const auto found =
+        beam_search(model, toy_sentences(6, 8), {.end = kToyEnd, .size = pieces}, {.beam = beam});
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Hypothesis& text = found[i].at(0);
+      CHECK(std::ranges::all_of(text.ids, [&](std::int64_t id) { return id < pieces; }));
+      if (text.ids.empty()) continue;
+      CHECK(text.token_log_probabilities.at(0) == Approx(share(text, 40 + i)).margin(1e-5));
+    }
+  }
+  ToyModel drawn(1, 40);
+  const SampledBeginning beginning{.text = toy_sentences(1, 8)[0], .keys = {1, 2, 3, 4}};
+  const auto samples = sample_texts(drawn, {beginning}, {.end = kToyEnd, .size = pieces}, {});
+  for (const Hypothesis& text : samples[0]) {
+    CHECK(std::ranges::all_of(text.ids, [&](std::int64_t id) { return id < pieces; }));
+    if (text.ids.empty()) continue;
+    CHECK(text.token_log_probabilities.at(0) == Approx(share(text, 40)).margin(1e-5));
+  }
+}
+
 TEST_CASE("a first token is forced at no cost, but not before a prefix") {
   const BeamSettings settings{.beam = 3, .n_best = 2};
   const BeamVocabulary vocabulary{.end = kToyEnd, .first = 2};

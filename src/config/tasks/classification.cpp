@@ -57,9 +57,11 @@ std::vector<Key> classification_keys() {
                             "the label column separates by |; regression: the label is a number"}),
       ROFORMER_KEY(classification.text,
                    {.help = "column of the text, or the two columns of a pair, by name or number; "
-                            "empty: text, sentence, or sentence1 and sentence2"}),
-      ROFORMER_KEY(classification.label,
-                   {.help = "column of the label, by name or number; empty: label"}),
+                            "empty: text, sentence, or sentence1 and sentence2",
+                    .of_file = true}),
+      ROFORMER_KEY(
+          classification.label,
+          {.help = "column of the label, by name or number; empty: label", .of_file = true}),
       ROFORMER_KEY(classification.classes,
                    {.help = "names of the classes in the order of the outputs; empty: those in "
                             "data.train, in alphabetical or numerical order",

@@ -13,14 +13,16 @@ std::vector<Key> embedding_keys() {
       ROFORMER_KEY(embedding.text,
                    {.help = "two columns of texts that belong together, or three with a text that "
                             "does not, by name or number; empty: sentence1 and sentence2, or "
-                            "anchor, positive and negative"}),
+                            "anchor, positive and negative",
+                    .of_file = true}),
       ROFORMER_KEY(
           embedding.score,
           {.help =
                "column of the similarity. loss cosine learns it (empty: score). With in_batch it "
                "is read for validation only: checkpoints are then ranked by Spearman's "
                "correlation (empty: no scores, ranked by retrieval accuracy). Scores above 1 "
-               "are divided by the highest of data.train"}),
+               "are divided by the highest of data.train",
+           .of_file = true}),
       ROFORMER_KEY(
           embedding.loss,
           {.help = "in_batch: the cross entropy of finding each text's partner among all partners "

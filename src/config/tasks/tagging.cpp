@@ -11,10 +11,12 @@ std::vector<Key> tagging_keys() {
       ROFORMER_KEY(
           tagging.tokens,
           {.help = "column of the tokens by name or number, or field of JSON Lines; empty: "
-                   "the first column, or tokens"}),
+                   "the first column, or tokens",
+           .of_file = true}),
       ROFORMER_KEY(tagging.tags,
                    {.help = "column of the tags by name or number, or field of JSON Lines; empty: "
-                            "the last column, or tags (ner_tags)"}),
+                            "the last column, or tags (ner_tags)",
+                    .of_file = true}),
       ROFORMER_KEY(tagging.scheme,
                    {.help = "how tags mark the parts of an entity: bio, bioes, or plain tags that "
                             "mark none (parts of speech); auto: told from the training data"}),

@@ -113,8 +113,14 @@ std::vector<ConfigField> deberta_fields() {
             [](const ExportedConfig& config) {
               return Json(scheme_of(config).norm ? "layer_norm" : "none");
             }},
-       // The older names of the language head, which every release of transformers reads.
-       constant("legacy", true),
+       // The older names of the language head, which every release of transformers reads. The newer
+       // head multiplies by the embedding whatever tie_word_embeddings says.
+       {.name = "legacy",
+        .read =
+            [](const JsonFields& fields, Settings& settings) {
+              if (!fields.flag("legacy", true)) settings.model.tie_output = true;
+            },
+        .write = [](const ExportedConfig&) { return Json(true); }},
        head_dropout,
        written("pooler_dropout", head_dropout.write),
        written("pooler_hidden_act", [](const ExportedConfig& config) {

@@ -23,7 +23,6 @@ ConfigField attention_bias_field() {
           .write = [](const ExportedConfig& c) { return c.settings.model.attention_output_bias; }};
 }
 
-// A window as long as the longest text that the model was built for hides nothing.
 ConfigField window_field() {
   return {.name = "sliding_window",
           .read =
@@ -32,7 +31,7 @@ ConfigField window_field() {
                     fields.has("sliding_window") && fields.find("sliding_window") == nullptr;
                 const std::int64_t window =
                     none ? 0 : fields.count("sliding_window", 4096, between(1, 1 << 20));
-                if (window < settings.data.length) settings.attention.window = window;
+                settings.attention.window = window;  // texts may be longer than data.length
               },
           .write =
               [](const ExportedConfig& c) {

@@ -129,10 +129,10 @@ void expect_marian(const Settings& settings, Wishes& wishes) {
       wishes.expect(
           false,
           scheme == "rope"
-              ? "positions are sinusoidal, not rope (CTranslate2 rotates queries and keys, but no "
-                "folder of Hugging Face's describes such a translator to its converter: it needs "
-                "a TransformerSpec with rotary_dim and rotary_interleave and this program's "
-                "weights in it)"
+              ? "positions are sinusoidal, not rope (CTranslate2 can run such a translator, but "
+                "its "
+                "converter cannot read one from a Hugging Face folder: make a TransformerSpec with "
+                "rotary_dim and rotary_interleave and put these weights into it)"
               : fmt::format("positions are sinusoidal, not {}", scheme));
       break;
     }

@@ -228,6 +228,7 @@ TaskDefinition define_classification() {
           .evaluate_flags = {"--data", "--errors", "--against", "--chart"},
           .refused_flags = {{"--split", "--data FILE names another labelled file"}},
           .evaluate = evaluate_classifier,
+          .predict_flags = {"--format csv"},
           .predict = predict_labels};
 }
 
@@ -240,7 +241,7 @@ TaskDefinition define_glue() {
           .evaluate_flags = {"--data", "--errors", "--against", "--chart"},
           .refused_flags = {{"--split", "the labels of GLUE's test sets are secret"}},
           .evaluate = evaluate_classifier,
-          .predict_flags = {"--glue"},
+          .predict_flags = {"--format csv", "--glue"},
           .predict = predict_labels};
 }
 

@@ -15,9 +15,8 @@
 #include "base/printable.h"
 #include "base/progress.h"
 #include "config/embedding_scores.h"
-#include "data/line_reader.h"
-#include "data/text_lines.h"
 #include "metrics/agreement.h"
+#include "tasks/answered_texts.h"
 #include "tasks/data_record.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/embedding/embedding_set.h"
@@ -27,8 +26,6 @@
 namespace roformer {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::size_t kPairsAtATime = 4096;
 
 // The number that the training divided its scores by.
 double recorded_scale(const OpenedCheckpoint& trained) {
@@ -185,20 +182,19 @@ Settings at_given_length(Settings settings, const EvaluationRequest& request) {
   return settings;
 }
 
-// The cosine of each pair of texts.
-std::vector<double> cosines_of_lines(const TrainedEmbedder& trained,
-                                     const std::vector<TextLine>& lines, std::int64_t& cut) {
+// The cosines of pairs of texts. Adds to `cut` how many texts were cut.
+std::vector<double> cosines_of_pairs(const TrainedEmbedder& trained,
+                                     const std::vector<GivenText>& pairs, std::int64_t& cut) {
   EmbeddingSet set;
   const auto add = [&](const std::string& text) {
     set.texts.push_back(encode_text(*trained.tokenizer, text, {}, trained.settings.data.length));
     cut += set.texts.back().cut ? 1 : 0;
     return std::ssize(set.texts) - 1;
   };
-  for (const TextLine& line : lines) {
-    const std::int64_t first = add(line.first), second = add(line.second);
+  for (const GivenText& pair : pairs) {
+    const std::int64_t first = add(pair.first), second = add(*pair.second);
     set.source.examples.push_back({.first = first, .second = second});
   }
-  if (set.texts.empty()) return {};
   return cosines_of(example_vectors(set, trained.model->predict(set.texts)));
 }
 
@@ -266,37 +262,26 @@ EvaluationResult evaluate_embedder(OpenedRun run, const EvaluationRequest& reque
 
 void predict_cosines(OpenedRun run, const PredictionRequest& request) {
   const TrainedEmbedder trained(std::move(run));
-  LineReader reader(request.file, LineReader::kAnyLength);
-  const TextLineOptions options{
-      .pairs = true, .format = text_format(request.format), .skip_broken = request.skip_broken};
-  bool begun = false;
-  std::int64_t cut = 0;
-  read_text_lines(reader, options, kPairsAtATime, [&](const std::vector<TextLine>& chunk) {
-    std::vector<TextLine> with_text;
-    std::ranges::copy_if(chunk, std::back_inserter(with_text), &TextLine::has_text);
-    const std::vector<double> cosines = cosines_of_lines(trained, with_text, cut);
-    std::string answers;
-    if (!std::exchange(begun, true) && !request.json) answers = "cosine\tsentence1\tsentence2\n";
-    auto cosine = cosines.begin();
-    for (const TextLine& line : chunk) {
-      if (!line.has_text) {
-        answers += '\n';
-      } else if (request.json) {
-        const nlohmann::ordered_json object = {
-            {"cosine", *cosine++}, {"sentence1", line.first}, {"sentence2", line.second}};
-        answers += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
-      } else {
-        answers += fmt::format("{:.4f}\t{}\t{}\n", *cosine++, as_one_cell(line.first),
-                               as_one_cell(line.second));
-      }
-    }
-    request.print(answers);
-  });
-  reader.warn_of_replaced();
-  if (cut > 0) {
-    log::warn("{}: {} cut at data.length {}", reader.name(), format_counted(cut, "text"),
-              trained.settings.data.length);
-  }
+  const EmbeddingSettings& settings = trained.settings.embedding;
+  constexpr const char* kCosine = "cosine";
+  const TextQuestions questions{
+      .columns = {kCosine},
+      .usual_names = usual_embedding_names(settings),
+      .pair = {"sentence1", "sentence2"},
+      .find_columns =
+          [&](const TableReader& table) {
+            const std::vector<std::size_t> columns = embedding_text_columns(table, settings, 2);
+            return TextColumns{.first = columns[0], .second = columns[1]};
+          },
+      .answer =
+          [&](const std::vector<GivenText>& pairs, std::int64_t& cut) {
+            std::vector<TextAnswer> answers;
+            for (const double cosine : cosines_of_pairs(trained, pairs, cut)) {
+              answers.push_back({{fmt::format("{:.4f}", cosine)}, {{kCosine, cosine}}});
+            }
+            return answers;
+          }};
+  answer_texts(questions, trained.settings, request);
 }
 
 }  // namespace roformer

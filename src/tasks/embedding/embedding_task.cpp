@@ -72,6 +72,11 @@ class EmbeddingTraining : public ExampleTraining {
         scale_(training_.source.scored ? score_scale(training_.source, settings.data.train.string())
                                        : 1),
         embedder_(settings, tokenizer_->vocabulary_size(), plan) {
+    if (settings.embedding.loss == EmbeddingLoss::in_batch && !training_.source.triplets &&
+        settings.training.batch == 1) {
+      throw_usage("training.batch",
+                  "1 leaves embedding.loss in_batch no text to tell a partner from", "2 or more");
+    }
     batch_by_length(example_lengths());
     require_one_form(settings, training_, validation_);
     warn_of_known_texts(settings, training_, validation_);
@@ -242,6 +247,7 @@ TaskDefinition define_embedding() {
           .evaluate_flags = {"--data", "--length", "--errors", "--against"},
           .refused_flags = {{"--split", "its sets are files: --data FILE"}},
           .evaluate = evaluate_embedder,
+          .predict_flags = {"--format csv"},
           .predict = predict_cosines};
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -110,31 +109,5 @@ class RecordReader {
   TextFormat found_format() const;
   void read_csv_record();
 };
-
-// A text or a pair of texts to classify, one per line. A TSV may begin with a line of column names:
-// those of the task's own files, or "sentence", or "sentence1" and "sentence2".
-struct TextLine {
-  std::string first;
-  std::string second;  // of pairs
-  // False for a blank line before other lines, and for a line that is left out. Commands answer
-  // both with an empty line, so that input and output have the same number of lines.
-  bool has_text = true;
-};
-
-struct TextLineOptions {
-  bool pairs = false;
-  std::string first, second;  // column names in the task's own files; empty: none
-  TextFormat format = TextFormat::automatic;
-  bool skip_broken = false;
-};
-
-// Passes on up to `chunk` lines at a time, in order, without blank lines at the end. Throws Error
-// (failure) naming FILE:LINE for a wrong number of columns, an object without its texts, and an
-// empty text. Adds its replaced sequences to the reader's count.
-void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
-                     const std::function<void(const std::vector<TextLine>&)>& take);
-
-// Replaces tabs and line ends by spaces: they separate the columns and rows of a table of texts.
-std::string as_one_cell(std::string text);
 
 }  // namespace roformer

@@ -1,132 +1,18 @@
-#include "data/text_lines.h"
+#include "data/record_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "base/blank.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "data/document_readers.h"
 #include "text/utf8.h"
 
 namespace roformer {
-namespace {
-
-// Whether two names are equal apart from case and surrounding spaces.
-bool is_same_word(std::string_view cell, std::string_view name) {
-  while (!cell.empty() && is_blank(cell.substr(0, 1))) cell.remove_prefix(1);
-  while (!cell.empty() && is_blank(cell.substr(cell.size() - 1))) cell.remove_suffix(1);
-  const auto small = [](unsigned char c) { return std::tolower(c); };
-  return std::ranges::equal(cell, name, {}, small, small);
-}
-
-std::string hint_of(const TextLineOptions& options) {
-  return options.pairs ? R"({"sentence1": "...", "sentence2": "..."})" : R"({"sentence": "..."})";
-}
-
-class TextLineReader {
- public:
-  TextLineReader(LineReader& lines, const TextLineOptions& options)
-      : options_(options),
-        lines_(lines),
-        records_(lines, {.format = options.format,
-                         .hint_for_broken = fmt::format(
-                             "wanted {}; --skip-broken leaves other lines out", hint_of(options)),
-                         .skip_broken = options.skip_broken}) {
-    if (!options.first.empty()) names_.push_back({options.first, options.second});
-    names_.push_back({options.pairs ? "sentence1" : "sentence", options.pairs ? "sentence2" : ""});
-  }
-
-  // The next line that is not blank; `blank` is the number of blank lines before it.
-  bool next(TextLine& result, std::int64_t& blank) {
-    const bool is_first = records_.is_empty();
-    if (!records_.next()) return false;
-    blank = records_.blank_before();
-    if (is_first && !records_.is_json() && read_header()) {
-      if (!records_.next()) return false;
-      blank = records_.blank_before();
-    }
-    result = records_.is_json() ? from_json() : from_columns();
-    const bool empty = is_blank(result.first) || (options_.pairs && is_blank(result.second));
-    if (result.has_text && empty) throw_failure(lines_.location(), "an empty text");
-    return true;
-  }
-
- private:
-  struct TextNames {
-    std::string first, second;
-  };
-
-  const TextLineOptions& options_;
-  LineReader& lines_;
-  RecordReader records_;
-  std::vector<TextNames> names_;        // of the columns or fields, the task's own first
-  std::size_t first_ = 0, second_ = 1;  // columns
-  std::size_t width_ = 0;               // of a file with a header
-
-  // Takes the indices of the columns from a line of their names. Returns false if the line is none.
-  bool read_header() {
-    const Cells cells = records_.raw_cells();
-    for (const TextNames& names : names_) {
-      const auto first = column_named(cells, names.first, lines_.location());
-      const auto second =
-          options_.pairs ? column_named(cells, names.second, lines_.location()) : first;
-      if (!first || !second) continue;
-      first_ = *first;
-      second_ = *second;
-      width_ = cells.size();
-      return true;
-    }
-    warn_of_near_header(cells);
-    return false;
-  }
-
-  // A line of names with other case or spaces is read as a text.
-  void warn_of_near_header(const Cells& cells) const {
-    for (const std::string_view cell : cells) {
-      for (const TextNames& names : names_) {
-        if (!is_same_word(cell, names.first) &&
-            !(options_.pairs && is_same_word(cell, names.second)))
-          continue;
-        log::warn("{}: is read as a text; column names would be {}{}", lines_.location(),
-                  names.first, options_.pairs ? " and " + names.second : "");
-        return;
-      }
-    }
-  }
-
-  TextLine from_columns() {
-    const Cells cells = records_.cells();
-    require_columns(
-        cells,
-        width_ > 0       ? width_
-        : options_.pairs ? 2
-                         : 1,
-        lines_.location(),
-        options_.pairs ? "two sentences with a tab between them" : "one sentence a line");
-    return {.first = std::string(cells[first_]),
-            .second = options_.pairs ? std::string(cells[second_]) : std::string()};
-  }
-
-  TextLine from_json() {
-    if (records_.is_left_out()) return {.has_text = false};
-    const auto found = std::ranges::find_if(names_, [&](const TextNames& names) {
-      const nlohmann::json& object = records_.object();
-      return object.contains(names.first) && (!options_.pairs || object.contains(names.second));
-    });
-    const TextNames& names = found == names_.end() ? names_.back() : *found;
-    TextLine result{.first = records_.text(names.first)};
-    if (options_.pairs) result.second = records_.text(names.second);
-    return result;
-  }
-};
-
-}  // namespace
 
 Cells tab_columns(std::string_view line) {
   Cells columns;
@@ -297,30 +183,6 @@ void RecordReader::refuse_blank(const std::string& name, std::string_view text) 
 
 void RecordReader::refuse(const std::string& what) const {
   throw_failure(location(), what, options_.hint);
-}
-
-void read_text_lines(LineReader& reader, const TextLineOptions& options, std::size_t chunk,
-                     const std::function<void(const std::vector<TextLine>&)>& take) {
-  TextLineReader texts(reader, options);
-  std::vector<TextLine> lines;
-  const auto add = [&](TextLine line) {
-    lines.push_back(std::move(line));
-    if (lines.size() < chunk) return;
-    take(lines);
-    lines.clear();
-  };
-  TextLine line;
-  for (std::int64_t blank = 0; texts.next(line, blank);) {
-    for (; blank > 0; --blank) add({.has_text = false});
-    add(std::move(line));
-  }
-  if (!lines.empty()) take(lines);
-}
-
-std::string as_one_cell(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
 }
 
 }  // namespace roformer
