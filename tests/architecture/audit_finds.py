@@ -8,7 +8,7 @@ from pathlib import Path
 source = Path(sys.argv[1])
 
 # A page with its records, by the folder that holds them.
-PAGES = {"configs/study": ("results/quickstart.md", "quickstart.json"),
+PAGES = {"configs/study": ("results/quickstart.md", "quickstart.json", "quickstart.yaml"),
          "scripts/peers": ("README.md", "generation.json", "speed.json", "speed_zen5.json", "speed_zen4.json",
                            "positions.json", "decoding.json")}
 

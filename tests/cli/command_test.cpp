@@ -256,7 +256,7 @@ TEST_CASE("a study writes over nothing that it reads, and over records alone") {
   CHECK(has(lost.errors, "would lose them: rope-seed1, rope-seed2"));
   const Outcome page = run({"study", "--merge", study, "--page", study});
   CHECK(page.code == 2);
-  CHECK(has(page.errors, "is read by this command"));
+  CHECK(has(page.errors, "is to be an HTML page"));
   CHECK(read_file(study) == text);
   for (const std::vector<std::string>& flags :
        {std::vector<std::string>{"--jobs", "3"}, {"--overwrite"}, {"--position", "rope"}}) {

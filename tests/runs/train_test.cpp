@@ -483,8 +483,8 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
                       << pretrained.run().string() << "}\nruns: " << tiny.settings.runs.string()
                       << "\n";
   const std::string line =
-      "texts of up to 64 tokens are read, and the model that this one starts "
-      "from was trained in rows of 32";
+      "texts have up to 64 tokens, and the model that this one starts from was trained in rows of "
+      "32";
   const auto trained_at = [&](const std::string& length) {
     const std::vector<Override> flags = {
         {"data.directory", tiny.data().string()}, {"data.length", length}, {"run", "at-" + length}};
