@@ -50,7 +50,7 @@ constexpr int kDeepest = 4;
 void collect_runs(const fs::path& folder, int depth, std::set<fs::path>& found) {
   std::error_code error;
   fs::directory_iterator entry(folder, error);
-  // What cannot be read may be a run: it is shown as a damaged one.
+  // An unreadable folder may be a run, so it is listed as damaged.
   if (error == std::errc::permission_denied) found.insert(folder);
   for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
     std::error_code of_entry;

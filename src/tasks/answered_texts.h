@@ -26,7 +26,7 @@ struct TextAnswer {
   nlohmann::ordered_json fields;   // for JSON
 };
 
-// What a task reads and answers.
+// The columns that a task reads and writes, and the function that answers texts.
 struct TextQuestions {
   std::vector<std::string> columns;      // names of the answers' columns
   std::vector<std::string> usual_names;  // one of them makes the first line of a file its header

@@ -50,8 +50,8 @@ struct NamedTexts {
   std::string first, second;
 };
 
-// What the texts of a GLUE task are called: in its files, in Hugging Face's data sets, and by
-// users.
+// The names of a GLUE task's text columns: in its own files, in Hugging Face's data sets, and the
+// usual ones.
 std::vector<NamedTexts> glue_texts(const GlueTaskFacts& facts) {
   std::vector<NamedTexts> names{{facts.first, facts.second}};
   if (!facts.hub_first.empty()) names.push_back({facts.hub_first, facts.hub_second});
