@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hexadecimal.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/shipped.h"
 #include "config/schema.h"
 #include "experiments/protocol_record.h"
@@ -174,7 +175,11 @@ Table spread_of(const Table& results, const Table& form, const std::string& key,
     const std::string title = fmt::format("{}", fmt::join(others, ", "));
     const auto row = std::ranges::find(
         rows, title, [](const auto& one) { return std::get<std::string>(one.front()); });
-    if (column > 0 && row != rows.end()) (*row)[column] = cells[place];
+    if (column == 0 || row == rows.end()) {
+      throw_usage(file, fmt::format("the row {} of its results has no place in its table spread",
+                                    printable(title)));
+    }
+    (*row)[column] = cells[place];
   }
   Table table(columns);
   for (std::vector<Cell>& row : rows) table.add_row(std::move(row));

@@ -52,6 +52,7 @@ class Sampling {
   std::vector<OpenText> open_;        // one a row
   std::vector<std::int64_t> chosen_;  // the last ids of the rows
   std::vector<float> choices_;        // of one row
+  std::vector<std::int64_t> excluded_;
 
   static at::Tensor on_cpu(const at::Tensor& logits) {
     return logits.to(at::kCPU, at::kFloat).contiguous();
@@ -126,7 +127,8 @@ class Sampling {
       so_far.insert(so_far.end(), grown.begin(), grown.end());
       apply_rules(vocabulary_.rules, so_far, choices_);
     }
-    for (const std::int64_t id : excluded_ids(vocabulary_, std::ssize(choices_))) {
+    if (excluded_.empty()) excluded_ = excluded_ids(vocabulary_, std::ssize(choices_));
+    for (const std::int64_t id : excluded_) {
       choices_[static_cast<std::size_t>(id)] = -std::numeric_limits<float>::infinity();
     }
     return pick(candidates(choices_, settings_.choice), text.random.uniform());

@@ -73,9 +73,10 @@ class EmbeddingTraining : public ExampleTraining {
                                        : 1),
         embedder_(settings, tokenizer_->vocabulary_size(), plan) {
     if (settings.embedding.loss == EmbeddingLoss::in_batch && !training_.source.triplets &&
-        settings.training.batch == 1) {
+        std::min(settings.training.batch, std::ssize(training_.source.examples)) == 1) {
       throw_usage("training.batch",
-                  "1 leaves embedding.loss in_batch no text to tell a partner from", "2 or more");
+                  "one pair leaves embedding.loss in_batch no text to tell a partner from",
+                  "two pairs or more, in the data and in a batch");
     }
     batch_by_length(example_lengths());
     require_one_form(settings, training_, validation_);
