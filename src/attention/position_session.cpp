@@ -30,10 +30,19 @@ at::Tensor of_one_layer(const at::Tensor& parameter) {
   return recorder.finish(parameter.detach(), [](const Gradients& gradients) { return gradients; });
 }
 
+// How many keys a window shows before and after the query.
+struct WindowReach {
+  std::int64_t before = 0, after = 0;
+};
+WindowReach reach_of(std::int64_t window, bool causal) {
+  const std::int64_t before = causal ? window - 1 : window / 2;
+  return {.before = before, .after = window - 1 - before};
+}
+
 at::Tensor inside_window(const at::Tensor& query, const at::Tensor& key, std::int64_t window,
                          bool causal) {
-  const std::int64_t left = causal ? window - 1 : window / 2;
-  return (key >= query - left).logical_and_(key <= query + (window - 1 - left));
+  const WindowReach reach = reach_of(window, causal);
+  return (key >= query - reach.before).logical_and_(key <= query + reach.after);
 }
 
 at::Tensor cut(const at::Tensor& pairs, const Extent& extent) {
@@ -97,8 +106,18 @@ const std::optional<RotationPair>& PositionSession::rotation(std::int64_t layer,
   return found->second;
 }
 
+std::int64_t PositionSession::window(std::int64_t layer) const {
+  const std::int64_t tokens = attention(layer).window;
+  if (tokens == 0) return 0;
+  const Positions &queries = inputs_.queries, &keys = inputs_.keys;
+  const WindowReach reach = reach_of(tokens, inputs_.causal);
+  const bool hides = queries.largest() - keys.least() > reach.before ||
+                     (!inputs_.causal && keys.largest() - queries.least() > reach.after);
+  return hides ? tokens : 0;
+}
+
 PositionSession::MaskKey PositionSession::mask_key(std::int64_t layer) const {
-  return {&scheme(layer), attention(layer).window};
+  return {&scheme(layer), window(layer)};
 }
 
 const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
@@ -109,7 +128,7 @@ const at::Tensor& PositionSession::mask_of_scheme(std::int64_t layer) {
 }
 
 bool PositionSession::adds_nothing(std::int64_t layer) {
-  return !scheme(layer).capabilities().bias && attention(layer).window == 0 &&
+  return !scheme(layer).capabilities().bias && window(layer) == 0 &&
          inputs_.queries == inputs_.keys && !mask_of_scheme(layer).defined();
 }
 
@@ -120,9 +139,9 @@ const at::Tensor& PositionSession::visible(std::int64_t layer) {
   if (mask.defined()) mask = on_device(mask, inputs_.device);
   result.made = true;
   const Positions &queries = inputs_.queries, &keys = inputs_.keys;
-  if (const std::int64_t tokens = attention(layer).window; tokens > 0) {
-    const at::Tensor window = window_mask(queries, keys, tokens, inputs_.causal, inputs_.device);
-    mask = mask.defined() ? mask.logical_and(window) : window;
+  if (const std::int64_t tokens = window(layer); tokens > 0) {
+    const at::Tensor near = window_mask(queries, keys, tokens, inputs_.causal, inputs_.device);
+    mask = mask.defined() ? mask.logical_and(near) : near;
   }
   // A single query after all keys sees every key.
   if (inputs_.causal && !(queries.count() == 1 && queries[0] >= keys.largest())) {
@@ -181,9 +200,9 @@ at::Tensor PositionSession::additive(std::int64_t layer, const Extent& extent) {
 
 at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Extent& extent) {
   const PositionScheme& own = scheme(layer);
-  const std::int64_t window = attention(layer).window;
+  const std::int64_t tokens = window(layer);
   const auto bias = own.capabilities().bias;
-  const bool something = bias ? bias->on_distance_alone : window > 0;
+  const bool something = bias ? bias->on_distance_alone : tokens > 0;
   if (!something || !inputs_.queries.contiguous() || !inputs_.keys.contiguous() ||
       mask_of_scheme(layer).defined()) {
     return {};
@@ -197,9 +216,9 @@ at::Tensor PositionSession::additive_of_differences(std::int64_t layer, const Ex
     all = bias ? own.bias_at(whole_context, distances)
                : at::zeros({1, distances.size(0)},
                            at::TensorOptions().dtype(inputs_.type).device(inputs_.device));
-    if (window > 0) {
+    if (tokens > 0) {
       const at::Tensor query = -distances, key = at::zeros({1}, at::kLong);
-      const at::Tensor hidden = inside_window(query, key, window, inputs_.causal).logical_not();
+      const at::Tensor hidden = inside_window(query, key, tokens, inputs_.causal).logical_not();
       all = all.masked_fill(on_device(hidden, inputs_.device),
                             -std::numeric_limits<double>::infinity());
     }

@@ -124,6 +124,8 @@ class PositionSession {
   AttentionContext context_of_positions(std::int64_t layer, const Extent& extent,
                                         const Sequences& sequences) const;
   MaskKey mask_key(std::int64_t layer) const;
+  // attention.window, or 0 where it hides no key from any query.
+  std::int64_t window(std::int64_t layer) const;
   BiasKey bias_key(std::int64_t layer, const Extent& extent) const;
   at::Tensor own_bias(std::int64_t layer, const Extent& extent);
   Extent bias_extent(std::int64_t layer, const Extent& extent) const;

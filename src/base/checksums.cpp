@@ -131,6 +131,15 @@ std::vector<std::string> Manifest::names() const {
   return names;
 }
 
+bool Manifest::names_everything() const {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_.path())) {
+    const std::string name = entry.path().lexically_relative(folder_.path()).generic_string();
+    const bool named = entry.is_regular_file() && (name == kFile || files_.contains(name));
+    if (!named && (entry.is_symlink() || !entry.is_directory())) return false;
+  }
+  return true;
+}
+
 std::optional<Damage> Manifest::check(const std::string& name) const {
   const auto found = files_.find(name);
   if (found == files_.end()) return std::nullopt;

@@ -54,6 +54,8 @@ class Manifest {
 
   void write() const;
   std::vector<std::string> names() const;
+  // Whether the folder holds nothing but these files and the manifest.
+  bool names_everything() const;
   // Reads the whole file; returns nothing if it is unchanged. Does not check files that the
   // manifest does not name.
   std::optional<Damage> check(const std::string& name) const;

@@ -57,6 +57,7 @@ GenerationBenchmark benchmark_generation(const LanguageModel& model, const Gener
                           .always_ends = false,
                           .on_token = [&](std::int64_t, std::int64_t, std::int64_t) {
                             if (first == 0) first = 1e-3 * milliseconds_since(start);
+                            return true;
                           }});
     if (round == 0) continue;
     first_seconds.push_back(first);

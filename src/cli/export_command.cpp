@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/trained_model_flags.h"
-#include "runs/hugging_face_run.h"
+#include "runs/export_run.h"
 
 namespace roformer {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 struct ExportOptions {
   std::string run;
   std::string folder;
+  bool overwrite = false;
   TrainedModelOptions opening;
 };
 
@@ -22,7 +23,7 @@ void export_command(const ExportOptions& options) {
   const ExportedRun result = [&] {
     const ElapsedLine elapsed("exporting");
     return export_run(options.run, options.opening.checkpoint, options.folder,
-                      options.opening.weights);
+                      options.opening.weights, options.overwrite);
   }();
   for (const std::string& note : result.notes) log::warn("{}: {}", options.run, note);
   fmt::print("{}: {}, from {}\n", options.folder, result.architecture, result.checkpoint.string());
@@ -45,6 +46,8 @@ void add_export_command(CLI::App& program) {
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("folder", options->folder, "new folder")->required();
   add_opening_flags(*command, options->opening);
+  command->add_flag("--overwrite", options->overwrite,
+                    "replace an earlier export; a folder with a file of yours is never replaced");
   command->callback([options] { export_command(*options); });
 }
 

@@ -16,6 +16,7 @@
 #include "data/line_reader.h"
 #include "model/generate.h"
 #include "model/next_token.h"
+#include "tasks/language/generated_text.h"
 #include "tasks/language/language_model.h"
 #include "tasks/untrained.h"
 #include "text/chat_template.h"
@@ -32,6 +33,7 @@ struct GenerateOptions {
   std::string system;
   TrainedModelOptions opening;
   GenerationOptions generation;
+  std::vector<std::string> stops;
   bool ignore_end = false;
   bool json = false;
 };
@@ -98,100 +100,79 @@ std::vector<std::int64_t> chat_ids(const std::string& message, const GenerateOpt
   return {ids.begin(), ids.end()};
 }
 
-std::string text_of(const std::vector<std::int64_t>& ids, const Tokenizer& tokenizer) {
-  const std::vector<TokenId> tokens(ids.begin(), ids.end());
-  return tokenizer.decode(tokens);
-}
-
-// Prints the part of a growing text that new tokens have added. Prints a character only when all
-// its bytes are there.
+// Writes the text of a sample on the terminal while it grows.
 class Typewriter {
  public:
-  Typewriter(const Tokenizer& tokenizer, std::vector<std::int64_t> prompt)
-      : tokenizer_(tokenizer), ids_(std::move(prompt)) {}
-
-  // Ends the line, so that an error message after an early end starts on a new one.
-  ~Typewriter() {
-    if (begun_) std::cout << std::endl;
+  explicit Typewriter(GeneratedText& text) : text_(text) {
+    std::cout << text_.begin() << std::flush;
   }
+  // Ends the line, so that an error message after an early end starts on a new one.
+  ~Typewriter() { std::cout << text_.end() << std::endl; }
   Typewriter(const Typewriter&) = delete;
   Typewriter& operator=(const Typewriter&) = delete;
 
-  void start() {
-    begun_ = true;
-    show();
-  }
-  void finish() {
-    std::cout << added() << std::endl;
-    begun_ = false;
-  }
-  void add(std::int64_t id) {
-    ids_.push_back(id);
-    show();
-  }
+  void add(std::int64_t id) { std::cout << text_.add(id) << std::flush; }
 
  private:
-  const Tokenizer& tokenizer_;
-  std::vector<std::int64_t> ids_;
-  // Tokens before `shown_` are on the screen. Decoding begins at `context_`, some tokens earlier,
-  // because a token at the beginning of a text is written differently.
-  std::size_t context_ = 0;
-  std::size_t shown_ = 0;
-  bool begun_ = false;  // an unfinished line is on the screen
-
-  std::string text_of_tokens(std::size_t begin, std::size_t end) const {
-    const auto first = ids_.begin();
-    return text_of(
-        {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)},
-        tokenizer_);
-  }
-  std::string added() const {
-    const std::string text = text_of_tokens(context_, ids_.size());
-    return text.substr(std::min(text_of_tokens(context_, shown_).size(), text.size()));
-  }
-  void show() {
-    const std::string text = added();
-    if (text.empty() || text.ends_with("\xef\xbf\xbd")) return;
-    std::cout << text << std::flush;
-    context_ = shown_;
-    shown_ = ids_.size();
-  }
+  GeneratedText& text_;
 };
 
-struct Prompt {
-  const std::string& text;
-  const std::vector<std::int64_t>& ids;  // printed before a sample
-  const Tokenizer& tokenizer;
+struct Sample {
+  std::int64_t number = 1;
+  std::string text;  // with that of the prompt
+  std::vector<std::int64_t> ids;
 };
 
-// Prints samples, numbered from `first`: as JSON lines, or each under a heading.
-void print_samples(const std::vector<std::vector<std::int64_t>>& samples, std::int64_t first,
-                   const Prompt& prompt, bool json) {
-  for (const std::vector<std::int64_t>& ids : samples) {
-    std::vector<std::int64_t> whole = prompt.ids;
-    whole.insert(whole.end(), ids.begin(), ids.end());
-    const std::string text = text_of(whole, prompt.tokenizer);
-    if (json) {
-      const nlohmann::ordered_json object = {
-          {"sample", first + 1}, {"prompt", prompt.text}, {"text", text}, {"ids", ids}};
-      std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    } else {
-      fmt::print("--- sample {}\n{}\n", first + 1, text);
-    }
-    ++first;
+// As a JSON line, or under a heading.
+void print_sample(const Sample& sample, const std::string& prompt, bool json) {
+  if (json) {
+    const nlohmann::ordered_json object = {
+        {"sample", sample.number}, {"prompt", prompt}, {"text", sample.text}, {"ids", sample.ids}};
+    std::cout << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    fmt::print("--- sample {}\n{}\n", sample.number, sample.text);
   }
 }
 
 // Generates at most this many samples at a time, because their keys and values need memory.
 constexpr std::int64_t kSideBySide = 64;
 
+// `shown` are the ids of the prompt that belong to the texts.
+std::vector<Sample> make_samples(GenerationOptions options, const std::vector<std::int64_t>& prompt,
+                                 const std::vector<std::int64_t>& shown,
+                                 const std::vector<std::string>& stops, const Tokenizer& tokenizer,
+                                 NextToken model) {
+  std::vector<Sample> samples;
+  std::vector<GeneratedText> texts;
+  for (std::int64_t i = 0; i < options.samples; ++i) {
+    texts.emplace_back(tokenizer, shown, stops);
+    samples.push_back({.number = options.first_sample + i + 1, .text = texts.back().begin()});
+  }
+  options.on_token = [&](std::int64_t sample, std::int64_t id) {
+    const auto i = static_cast<std::size_t>(sample);
+    samples[i].text += texts[i].add(id);
+    return !texts[i].has_stopped();
+  };
+  const ElapsedLine elapsed("generating");
+  const auto ids = generate(model, prompt, options);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].text += texts[i].end();
+    samples[i].ids = ids[i];
+  }
+  return samples;
+}
+
 void generate_command(const GenerateOptions& options) {
   check_sampling(options.generation.sampling);
-  const TrainedModel trained = open_run_of<LanguageModel>(options.model, options.opening);
-  if (!task_facts(trained.settings.task).causal) {
-    throw_usage(trained.checkpoint.string(), "is not a causal language model",
-                "a run with task causal_lm; `roformer fill-mask` asks a masked one");
+  const TaskFacts& facts =
+      task_facts(definition_of_run(options.model, options.opening.checkpoint).task);
+  if (!facts.causal) {
+    throw_usage(options.model,
+                fmt::format("is the run of a {}, wanted task causal_lm", facts.title),
+                "`roformer fill-mask` fills the gaps of a masked language model, `roformer "
+                "translate` translates");
   }
+  const TrainedModel trained = open_run_of<LanguageModel>(options.model, options.opening);
   const Tokenizer& tokenizer = *trained.tokenizer;
   const std::string text_before = prompt_text(options.prompt);
   const std::vector<std::int64_t> prompt =
@@ -212,39 +193,40 @@ void generate_command(const GenerateOptions& options) {
     return std::ranges::find(generation.ends, id) != generation.ends.end();
   });
   if (options.ignore_end) generation.ends.clear();
-  const bool live = generation.samples == 1 && !options.json;
-  Typewriter typewriter(tokenizer, shown);
-  if (live) {
-    generation.on_token = [&](std::int64_t, std::int64_t id) { typewriter.add(id); };
-    typewriter.start();
-  }
   InferenceWeights weights;
   trained.model->add_to(weights, trained.weight_form);
   const InferenceWeights::Use use(&weights);
-  const auto begin = std::chrono::steady_clock::now();
-  std::size_t tokens = 0;
-  for (std::int64_t first = 0; first < options.generation.samples; first += kSideBySide) {
-    generation.first_sample = first;
-    generation.samples = std::min(kSideBySide, options.generation.samples - first);
-    NextToken model(
+  const auto new_model = [&] {
+    return NextToken(
         {.stack = trained.model->encoder(),
          .head = trained.model->head(),
          .precision = trained.model->plan().precision,
          .expected_length = static_cast<std::int64_t>(prompt.size()) + options.generation.tokens});
-    const auto samples = [&] {
-      std::optional<ElapsedLine> elapsed;
-      if (!live) elapsed.emplace("generating");
-      return generate(model, prompt, generation);
-    }();
-    for (const auto& sample : samples) tokens += sample.size();
-    if (!live) {
-      print_samples(samples, first, {.text = text_before, .ids = shown, .tokenizer = tokenizer},
-                    options.json);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  std::size_t tokens = 0;
+  if (generation.samples == 1 && !options.json) {
+    GeneratedText text(tokenizer, shown, options.stops);
+    Typewriter typewriter(text);
+    generation.on_token = [&](std::int64_t, std::int64_t id) {
+      typewriter.add(id);
+      return !text.has_stopped();
+    };
+    NextToken model = new_model();
+    tokens = generate(model, prompt, generation).front().size();
+  } else {
+    for (std::int64_t first = 0; first < options.generation.samples; first += kSideBySide) {
+      generation.first_sample = first;
+      generation.samples = std::min(kSideBySide, options.generation.samples - first);
+      for (Sample& sample :
+           make_samples(generation, prompt, shown, options.stops, tokenizer, new_model())) {
+        tokens += sample.ids.size();
+        print_sample(sample, text_before, options.json);
+      }
     }
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (live) typewriter.finish();
   log::info("{} tokens in {:.2f} s ({:.0f} tokens/s)", tokens, seconds,
             static_cast<double>(tokens) / seconds);
 }
@@ -253,11 +235,12 @@ void generate_command(const GenerateOptions& options) {
 
 void add_generate_command(CLI::App& program) {
   auto options = std::make_shared<GenerateOptions>();
-  CLI::App* command = add_listed_command(program, "generate",
-                                         "A text ends where the model ends a document, or after "
-                                         "--tokens. The same seed gives the same text. If the "
-                                         "model draws positions for the whole text, --tokens "
-                                         "must be the same too.\n");
+  CLI::App* command =
+      add_listed_command(program, "generate",
+                         "A text ends where the model ends a document, before "
+                         "--stop, or after --tokens. The same seed gives the same text. If the "
+                         "model draws positions for the whole text, --tokens "
+                         "must be the same too.\n");
   GenerationOptions& generation = options->generation;
   command->add_option("run", options->model, "folder of a run or of a checkpoint")->required();
   command->add_option(
@@ -279,6 +262,13 @@ void add_generate_command(CLI::App& program) {
       ->check(positive())
       ->capture_default_str();
   add_sampling_flags(*command, generation.sampling, generation.seed);
+  command
+      ->add_option("--stop", options->stops,
+                   "end before this text; several times: before the first of several")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, ""));
   command->add_option("--samples", generation.samples, "texts, side by side")
       ->check(positive())
       ->capture_default_str();

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "runs/hugging_face_run.h"
+#include "runs/import_run.h"
 
 namespace roformer {
 namespace {

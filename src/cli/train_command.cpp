@@ -19,7 +19,7 @@
 #include "cli/command.h"
 #include "config/load.h"
 #include "runs/model_source.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "runs/train.h"
 #include "tensor/device.h"
 #include "training/distributed/processes.h"

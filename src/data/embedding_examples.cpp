@@ -58,8 +58,8 @@ Columns find_columns(const TableReader& table, const EmbeddingSettings& settings
                      ScoresOfFile scores) {
   Columns columns{.texts = embedding_text_columns(table, settings)};
   const std::string name = score_column(settings);
-  const bool read = scores == ScoresOfFile::needed ||
-                    (scores == ScoresOfFile::if_there && table.find(name).has_value());
+  const bool read =
+      scores == ScoresOfFile::needed || (scores == ScoresOfFile::if_there && table.has(name));
   if (read) columns.score = table.column(name, "embedding.score");
   return columns;
 }
@@ -106,12 +106,13 @@ std::vector<std::size_t> embedding_text_columns(const TableReader& table,
   constexpr const char* kKey = "embedding.text";
   std::vector<std::string> names = settings.text;
   if (names.empty()) {
-    const auto has = [&](const char* name) { return table.find(name).has_value(); };
-    if (has("sentence1") && has("sentence2")) {
+    if (table.has("sentence1") && table.has("sentence2")) {
       names = {"sentence1", "sentence2"};
-    } else if (has("anchor") && has("positive")) {
+    } else if (table.has("anchor") && table.has("positive")) {
       names = {"anchor", "positive"};
-      if (has("negative") && settings.loss == EmbeddingLoss::in_batch) names.push_back("negative");
+      if (table.has("negative") && settings.loss == EmbeddingLoss::in_batch) {
+        names.push_back("negative");
+      }
     } else {
       constexpr std::size_t kFew = 8;
       throw_usage(kKey,
@@ -147,8 +148,7 @@ EmbeddingExamples read_embedding_examples(const fs::path& file, const Settings& 
   const Columns columns = find_columns(table, settings.embedding, scores);
   EmbeddingExamples result{.triplets = columns.texts.size() == 3,
                            .scored = columns.score.has_value()};
-  result.ignores_scores =
-      !result.scored && table.find(score_column(settings.embedding)).has_value();
+  result.ignores_scores = !result.scored && table.has(score_column(settings.embedding));
   TextNumbers number(result.texts);
   while (table.next()) {
     std::vector<std::int64_t> texts;

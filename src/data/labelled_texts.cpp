@@ -23,6 +23,8 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kTextKey = "classification.text";
+constexpr const char* kLabelKey = "classification.label";
 constexpr char kBetweenClasses = '|';  // in the label of a text with several classes
 constexpr std::size_t kFewClasses = 8;
 constexpr double kUsualShare = 0.1;
@@ -43,16 +45,16 @@ constexpr std::array<std::string_view, 7> kLabels = {"label",  "labels", "class"
 
 std::optional<std::size_t> usual_label(const TableReader& table) {
   for (const std::string_view name : kLabels) {
-    if (const auto column = table.find(name)) return column;
+    if (table.has(name)) return table.column(std::string(name), kLabelKey);
   }
   return std::nullopt;
 }
 
 std::optional<std::size_t> find_label_column(const TableReader& table,
                                              const ClassificationSettings& settings) {
-  if (!settings.label.empty()) return table.column(settings.label, "classification.label");
+  if (!settings.label.empty()) return table.column(settings.label, kLabelKey);
   if (const auto usual = usual_label(table)) return usual;
-  const bool unnamed = table.find("1").has_value() && !table.is_json();
+  const bool unnamed = table.has("1") && !table.is_json();
   if (unnamed && table.names().size() > 1) return table.names().size() - 1;
   return std::nullopt;
 }
@@ -70,7 +72,7 @@ std::optional<std::size_t> find_label_column(const TableReader& table,
 
 std::size_t label_column(const TableReader& table, const ClassificationSettings& settings) {
   const auto column = find_label_column(table, settings);
-  if (!column) refuse_no_column(table, "classification.label", "label");
+  if (!column) refuse_no_column(table, kLabelKey, "label");
   return *column;
 }
 
@@ -169,23 +171,24 @@ std::uint64_t text_hash(const LabelledText& text) {
 }  // namespace
 
 TextColumns text_columns(const TableReader& table, const ClassificationSettings& settings) {
-  const char* const key = "classification.text";
-  if (!settings.text.empty()) {
-    TextColumns columns{.first = table.column(settings.text.front(), key)};
-    if (settings.text.size() > 1) columns.second = table.column(settings.text[1], key);
-    return columns;
-  }
-  for (const NamedColumns& names : kTexts) {
-    const auto first = table.find(names.first);
-    const auto second = table.find(names.second);
-    if (first && (names.second.empty() || second)) {
-      return {.first = *first, .second = names.second.empty() ? std::nullopt : second};
+  std::vector<std::string> chosen = settings.text;
+  for (const auto& [first, second] : kTexts) {
+    if (!chosen.empty() || !table.has(first)) continue;
+    if (second.empty()) {
+      chosen = {std::string(first)};
+    } else if (table.has(second)) {
+      chosen = {std::string(first), std::string(second)};
     }
+  }
+  if (!chosen.empty()) {
+    TextColumns columns{.first = table.column(chosen.front(), kTextKey)};
+    if (chosen.size() > 1) columns.second = table.column(chosen[1], kTextKey);
+    return columns;
   }
   const auto label = find_label_column(table, settings);
   if (table.names().size() == 1 && !label) return {.first = 0};
   if (table.names().size() == 2 && label) return {.first = 1 - *label};
-  refuse_no_column(table, key, "text");
+  refuse_no_column(table, kTextKey, "text");
 }
 
 std::vector<std::string> usual_text_names(const ClassificationSettings& settings) {

@@ -88,18 +88,17 @@ void TableReader::warn_of_near_names() const {
   }
 }
 
-std::optional<std::size_t> TableReader::find(std::string_view name) const {
-  const auto found = std::ranges::find(names_, name);
-  if (found == names_.end()) return std::nullopt;
-  if (std::ranges::count(names_, name) > 1) {
-    throw_usage(file_, fmt::format("has two columns {}", printable(name)),
-                "name the column by its number, from 1");
-  }
-  return static_cast<std::size_t>(found - names_.begin());
+bool TableReader::has(std::string_view name) const {
+  return std::ranges::find(names_, name) != names_.end();
 }
 
 std::size_t TableReader::column(const std::string& wanted, std::string_view key) const {
-  if (const auto named = find(wanted)) return *named;
+  if (std::ranges::count(names_, wanted) > 1) {
+    throw_usage(std::string(key), fmt::format("{} has two columns {}", file_, printable(wanted)),
+                "name the column by its number, from 1");
+  }
+  const auto named = std::ranges::find(names_, wanted);
+  if (named != names_.end()) return static_cast<std::size_t>(named - names_.begin());
   const std::size_t number = as_number<std::size_t>(wanted).value_or(0);
   if (number > 0 && number <= names_.size()) return number - 1;
   constexpr std::size_t kFew = 8;

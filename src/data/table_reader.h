@@ -39,11 +39,10 @@ class TableReader {
   bool is_json() const { return records_.is_json(); }
   TextFormat format() const { return records_.format(); }
 
-  // The column with this name, or with this number from 1. Throws Error (usage) that names `key`,
-  // the columns and the nearest name.
+  // The column with this name, or with this number from 1. Throws Error (usage) that names `key`:
+  // if there is none, with the columns and the nearest name; if two columns have the name.
   std::size_t column(const std::string& wanted, std::string_view key) const;
-  // Throws Error (usage) if two columns have this name.
-  std::optional<std::size_t> find(std::string_view name) const;
+  bool has(std::string_view name) const;
 
   // Goes to the next row. Returns false after the last. Throws Error (failure, FILE:LINE) for a row
   // with another number of cells.

@@ -68,7 +68,7 @@ EvaluatedWeights weights_of(const StudyRun& run) {
   const std::string which = best ? "best" : "last";
   const fs::path checkpoint = find_checkpoint(folder, which);
   return {.which = which,
-          .state = read_file(checkpoint / "state.json", kLargestDescription) +
+          .state = read_file(checkpoint / kStateFile, kLargestDescription) +
                    read_file(checkpoint / "config.yaml", kLargestDescription)};
 }
 

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "config/ranking.h"
 #include "experiments/training_run.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "training/checkpoint.h"
 #include "training/run_directory.h"
 #include "training/stored_metrics.h"
@@ -39,7 +39,7 @@ bool is_stored_run(const fs::path& folder) {
 }
 
 bool is_checkpoint(const fs::path& folder) {
-  return is_present(folder / "state.json") && is_present(folder / "config.yaml");
+  return is_present(folder / kStateFile) && is_present(folder / "config.yaml");
 }
 
 // runs/STUDY/tuning/RUN is three folders deep. A limit keeps a list of runs in a home from reading
@@ -165,7 +165,7 @@ bool is_inside(const fs::path& folder, const fs::path& path) {
 std::int64_t StoredRun::steps() const {
   if (so_far.consumed.steps > 0 || checkpoints.empty()) return so_far.consumed.steps;
   try {
-    return read_training_state(checkpoints.back() / "state.json").consumed.steps;
+    return read_training_state(checkpoints.back()).consumed.steps;
   } catch (const Error&) {
     return 0;
   }

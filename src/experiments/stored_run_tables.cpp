@@ -370,7 +370,7 @@ Table checkpoint_table(const StoredRun& run) {
     std::string which, figure;
     std::int64_t step = 0;
     try {
-      const TrainingState state = read_training_state(folder / "state.json");
+      const TrainingState state = read_training_state(folder);
       step = state.consumed.steps;
       if (state.current() != nullptr) figure = figure_words(run, *state.current());
     } catch (const Error&) {

@@ -9,7 +9,6 @@
 #include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/output_folder.h"
 #include "config/position_facts.h"
 #include "config/schemes/learned.h"
 #include "config/schemes/rope.h"
@@ -53,7 +52,7 @@ class Exporter {
     }
   }
 
-  ExportSummary write(const fs::path& folder) {
+  ExportSummary write(const fs::path& folder, bool overwrite) {
     const bool encodes = family_.kind == FamilyKind::encoder;
     summary_.architecture = family_.architecture(form_);
     add(family_.body);
@@ -70,8 +69,7 @@ class Exporter {
     if (family_.output_bias) add_output_bias();
     if (encodes) note_differences();
     for (const auto& [name, tensor] : model_.tensors) ROFORMER_ASSERT(written_.contains(name));
-    require_new_folder(folder);
-    OutputFolder output({.output = folder, .contents = "an empty folder"});
+    OutputFolder output(exported_folder(folder, overwrite));
     write_tokenizer(output.path());
     // transformers loads only files that have "format".
     write_safetensors(output.path() / "model.safetensors", tensors_, {{"format", "pt"}});
@@ -292,10 +290,27 @@ class Exporter {
   }
 };
 
+bool holds_only_export(const fs::path& folder) {
+  try {
+    const std::optional<Manifest> manifest = Manifest::read(folder);
+    return is_present(folder / kConfigFile) && manifest && manifest->names_everything();
+  } catch (const Error&) {  // a damaged manifest
+    return false;
+  }
+}
+
 }  // namespace
 
-ExportSummary write_hugging_face_folder(const ExportedModel& model, const fs::path& folder) {
-  return Exporter(model).write(folder);
+OutputFolder::Options exported_folder(const fs::path& folder, bool overwrite) {
+  return {.output = folder,
+          .overwrite = overwrite,
+          .contents = "an exported model and nothing else",
+          .is_replaceable = holds_only_export};
+}
+
+ExportSummary write_hugging_face_folder(const ExportedModel& model, const fs::path& folder,
+                                        bool overwrite) {
+  return Exporter(model).write(folder, overwrite);
 }
 
 }  // namespace roformer

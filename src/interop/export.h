@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/output_folder.h"
 #include "config/settings.h"
 #include "text/tokenizer.h"
 
@@ -35,12 +36,17 @@ struct ExportSummary {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// The folder must be missing or empty. Writes the weights as float32 under transformers' names,
+// The place of such a folder. --overwrite replaces only what an export wrote: a folder to which the
+// user added a file stays.
+OutputFolder::Options exported_folder(const std::filesystem::path& folder, bool overwrite);
+
+// Writes the weights as float32 under transformers' names,
 // with every tensor that the class expects. A rotation of neighbouring features is written as a
 // rotation of halves, with its rows reordered, where the family rotates halves. Throws Error
-// (usage) for a model that no family in transformers can express, with the reasons, and for a
-// folder that is not empty.
+// (usage) for a model that no family in transformers can express, with the reasons, and as
+// OutputFolder does.
 ExportSummary write_hugging_face_folder(const ExportedModel& model,
-                                        const std::filesystem::path& folder);
+                                        const std::filesystem::path& folder,
+                                        bool overwrite = false);
 
 }  // namespace roformer

@@ -31,8 +31,6 @@ void write_json(const std::filesystem::path& file, const nlohmann::ordered_json&
 
 // Throws Error (failure) for a folder with a PEFT adapter (LoRA, for instance) and no model.
 void refuse_adapter_folder(const std::filesystem::path& folder);
-// Exports need a new folder: throws Error (usage) if it exists and is not empty.
-void require_new_folder(const std::filesystem::path& folder);
 
 class FolderWeights {
  public:

@@ -95,10 +95,10 @@ class Sampling {
       grown.score = grown.log_probability;
       if (ends(id)) continue;
       grown.ids.push_back(id);
-      if (settings_.on_token) {
-        settings_.on_token(static_cast<std::int64_t>(text.beginning),
-                           static_cast<std::int64_t>(text.sample), id);
-      }
+      const bool goes_on =
+          !settings_.on_token || settings_.on_token(static_cast<std::int64_t>(text.beginning),
+                                                    static_cast<std::int64_t>(text.sample), id);
+      if (!goes_on) continue;
       if (std::ssize(grown.ids) == beginnings_[text.beginning].text.longest) continue;
       chosen_.push_back(id);
       rows.push_back(static_cast<std::int64_t>(row));
@@ -157,7 +157,7 @@ std::vector<std::vector<std::int64_t>> generate(StepModel& model,
       .choice = options.sampling, .always_ends = false, .other_ends = options.ends};
   if (options.on_token) {
     settings.on_token = [&](std::int64_t, std::int64_t sample, std::int64_t id) {
-      options.on_token(sample, id);
+      return options.on_token(sample, id);
     };
   }
   std::vector<std::vector<std::int64_t>> texts;

@@ -22,8 +22,8 @@ struct SampleSettings {
   SamplingSettings choice;
   bool always_ends = true;  // the last token of the longest text is the end; false: it breaks off
   std::vector<std::int64_t> other_ends = {};  // ids that end a text as the vocabulary's end does
-  // Told of each token as it is chosen, the end excepted.
-  std::function<void(std::int64_t beginning, std::int64_t sample, std::int64_t id)> on_token;
+  // Told of each token as it is chosen, the end excepted. Returns whether the text goes on.
+  std::function<bool(std::int64_t beginning, std::int64_t sample, std::int64_t id)> on_token;
 };
 
 // One hypothesis for each key of each beginning, in their order, with the probabilities that the
@@ -44,8 +44,8 @@ struct GenerationOptions {
   std::int64_t vocabulary = 0;         // ids from here on are unused; 0: all are used
   std::vector<std::int64_t> excluded;  // ids that are never chosen
   std::vector<std::int64_t> ends;      // ids that end a text
-  // Told of each token as it is chosen, the end excepted.
-  std::function<void(std::int64_t sample, std::int64_t id)> on_token;
+  // Told of each token as it is chosen, the end excepted. Returns whether the text goes on.
+  std::function<bool(std::int64_t sample, std::int64_t id)> on_token;
 };
 
 // The ids after the prompt (not empty), without the end, one vector a sample. The model is new: it

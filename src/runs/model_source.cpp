@@ -75,7 +75,7 @@ bool describes_model(const Key& key, const Settings& settings) {
 // other folder.
 bool is_hugging_face_source(const fs::path& from) {
   std::error_code error;
-  if (fs::exists(from / "state.json", error) || is_run(from)) return false;
+  if (fs::exists(from / kStateFile, error) || is_run(from)) return false;
   if (is_hugging_face_folder(from)) {
     const Family* const family = family_of_folder(from);
     if (family == nullptr || family->kind != FamilyKind::translator) return true;

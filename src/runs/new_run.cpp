@@ -14,7 +14,7 @@
 #include "base/progress.h"
 #include "config/dump.h"
 #include "config/words.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "runs/stored_weights.h"
 #include "text/translation_tokenizers.h"
 #include "training/checkpoint.h"
@@ -140,7 +140,7 @@ std::vector<fs::path> average_run(const AverageOptions& options) {
   }
   const std::vector<fs::path> checkpoints = chosen_checkpoints(options);
   for (const fs::path& folder : checkpoints) require_sound(folder);
-  const TrainingState last = read_training_state(checkpoints.back() / "state.json");
+  const TrainingState last = read_training_state(checkpoints.back());
   Settings settings = read_run_settings(checkpoints.back());
   const WeightsKind weights = settings.training.weights;  // every other command uses these
   if (has_average(checkpoints.back())) {

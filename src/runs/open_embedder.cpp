@@ -33,8 +33,8 @@ void refuse_other_models(const fs::path& folder, TaskKind task) {
   if (reads_texts && !facts.causal && !facts.has_decoder) return;
   throw_usage(folder.string(),
               fmt::format("is the run of a {}, which is no encoder of texts", facts.title),
-              "a run with task mlm, classification, tagging, matching or embedding, or the folder "
-              "of an encoder");
+              "a run with task mlm, classification, glue, tagging, matching or embedding, or the "
+              "folder of an encoder");
 }
 
 // The pooling that the model was trained with.

@@ -3,21 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/checksums.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/launch.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "config/load.h"
-#include "config/position_facts.h"
-#include "config/problems.h"
 #include "config/task_facts.h"
 #include "config/words.h"
-#include "training/batch_part.h"
+#include "runs/resume_rules.h"
 #include "training/checkpoint.h"
 #include "training/schedule.h"
 
@@ -25,107 +21,9 @@ namespace roformer {
 namespace fs = std::filesystem;
 namespace {
 
-// may_change_when_resumed and compare_data decide by these rules. Rules that depend on values have
-// their own functions: require_reachable checks may_grow and before_decline, compare_precision
-// if_asked, and micro_batches_of_step if_divisible.
-enum class AtResume {
-  may_change,
-  must_stay,
-  by_schema,  // the column `decides` of the schema decides about a key (config/schema.h)
-  // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
-  unless_ranking,
-  may_grow,
-  before_decline,
-  until_checkpoint,
-  if_asked,
-  if_divisible,
-};
-
-struct ResumeRule {
-  std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end matches any rest
-  AtResume rule;
-  std::string_view words;  // for the message and for src/runs/README.md
-};
-
-// The first row that matches counts.
-constexpr std::array<ResumeRule, 12> kRules{{
-    {"training.steps", AtResume::may_grow,
-     "may change, but not below what the run has reached; with wsd only before the decline"},
-    {"training.decay*", AtResume::before_decline, "may change before the decline has begun"},
-    {"decoding.batch_tokens", AtResume::may_change, "may change"},
-    {"decoding.alignment_layer", AtResume::may_change, "may change"},
-    {"decoding.*", AtResume::unless_ranking,
-     "may change, unless BLEU or chrF of the validations ranks the checkpoints"},
-    {"run.json: data.folder", AtResume::may_change, "may change: data may be moved"},
-    {"run.json: data.name", AtResume::may_change, "may change"},
-    {"run.json: data.from_fingerprint", AtResume::until_checkpoint,
-     "the weights of `model.from` must stay until the run has a checkpoint"},
-    {"run.json: data.*", AtResume::must_stay, "must stay: fingerprints of data and tokenizers"},
-    {"run.json: precision", AtResume::if_asked,
-     "must stay, unless `--training.precision` asks for another"},
-    {"run.json: processes", AtResume::if_divisible,
-     "may change to a number that divides the rows of a step"},
-    {"*", AtResume::by_schema,
-     "must stay if it decides what is trained (model, data, batches, seed), else it may change"},
-}};
-
-const ResumeRule& rule_of(std::string_view subject) {
-  return *std::ranges::find_if(kRules, [&](const ResumeRule& rule) {
-    if (!rule.subject.ends_with('*')) return rule.subject == subject;
-    return subject.starts_with(rule.subject.substr(0, rule.subject.size() - 1));
-  });
-}
-
-std::string shown(const std::string& value) {
-  return value.empty() ? "empty" : value;
-}
-
 std::string with_spaces(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
-}
-
-// Warns if the file, which only names the run, differs from the run's stored settings.
-void warn_of_file(const fs::path& file, const GivenValues& given, const Settings& stored) {
-  for (const std::string& name : given.keys) {
-    const Key& key = *find_key(name);
-    const bool idle = !key.scheme().empty() && !uses_scheme(stored.position, key.scheme());
-    const std::string here = key.get(given.settings), there = key.get(stored);
-    if (name == "run" || name == "runs" || idle || here == there) continue;
-    log::warn("{}: {} is {} in the stored run and {} here; the stored value holds{}", file.string(),
-              name, shown(there), shown(here),
-              may_change_when_resumed(key, stored) ? ", --" + name + " changes it" : std::string());
-  }
-}
-
-void refuse_other_task(const fs::path& file, const GivenValues& given, const Settings& stored,
-                       const fs::path& run) {
-  if (std::ranges::find(given.keys, "task") == given.keys.end()) return;
-  if (given.settings.task == stored.task) return;
-  throw_usage(file.string(),
-              fmt::format("task is {} here, and {} in the stored run {}",
-                          to_word(given.settings.task), to_word(stored.task), run.string()),
-              "--run NAME for a run of this file, or the file that the run was made with");
-}
-
-// Reports all flags that the rules refuse.
-void refuse_changes(const Settings& stored, const Settings& wanted) {
-  Problems problems;
-  for (const std::string& name : diff(stored, wanted)) {
-    const Key& key = *find_key(name);
-    if (may_change_when_resumed(key, stored)) continue;
-    const ResumeRule& rule = rule_of(name);
-    problems.add({.where = "--" + name,
-                  .key = name,
-                  .message = fmt::format("is {} in the stored run, got {}; at --resume it {}",
-                                         shown(key.get(stored)), shown(key.get(wanted)),
-                                         rule.rule == AtResume::by_schema
-                                             ? "must stay, since it decides what is trained"
-                                             : rule.words),
-                  .hint = "leave it out, start another run with --run NAME, or begin again with "
-                          "--overwrite"});
-  }
-  problems.throw_if_any();
 }
 
 // The run.json of a run; null if the run was stopped before it was written.
@@ -166,7 +64,7 @@ nlohmann::json read_record(const fs::path& run) {
 void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
                   const Settings& settings) {
   for (const auto& [field, now] : data.items()) {
-    const AtResume rule = rule_of("run.json: data." + field).rule;
+    const AtResume rule = resume_rule_of("run.json: data." + field).rule;
     if (rule == AtResume::may_change || !begun.is_object() || !begun.contains(field) ||
         begun[field] == now) {
       continue;
@@ -201,19 +99,6 @@ void compare_precision(const nlohmann::json& begun, const Settings& settings,
               fmt::format("the run was begun in {}, here it would go on in {} ({})",
                           begun.get<std::string>(), to_word(plan.precision), plan.reason),
               "resume it on the kind of device that it was begun on, or say --training.precision");
-}
-
-// The number of processes that began an older run; 1 in the oldest records. Refuses a number that
-// no launcher can start: one step would have so many micro-batches that it never ends.
-std::int64_t recorded_processes(const nlohmann::json& record, const Settings& settings) {
-  if (!record.contains("processes")) return 1;
-  const nlohmann::json& value = record["processes"];
-  if (value.is_number_integer() && value >= 1 && value <= kMostProcesses) {
-    return value.get<std::int64_t>();
-  }
-  throw_failure((settings.runs / settings.run / "run.json").string(),
-                fmt::format("the field processes is {}, not an integer from 1 to {}",
-                            describe_json(value), kMostProcesses));
 }
 
 void refuse_shorter(const TrainingSettings& wanted, const Consumed& consumed) {
@@ -268,7 +153,7 @@ void require_reachable(const Settings& settings, const fs::path& folder) {
   Consumed consumed;
   try {
     const fs::path last = list_checkpoints(folder / "checkpoints").back();
-    consumed = read_training_state(last / "state.json").consumed;
+    consumed = read_training_state(last).consumed;
   } catch (const Error&) {
     return;  // loading the checkpoint sets it aside or refuses it
   }
@@ -277,58 +162,6 @@ void require_reachable(const Settings& settings, const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string resume_rules_table() {
-  std::string table = "| what | when a run is resumed |\n|---|---|\n";
-  for (const ResumeRule& rule : kRules) {
-    const bool all = rule.subject == "*";
-    table += fmt::format("| {} | {} |\n",
-                         all ? "every other key" : fmt::format("`{}`", rule.subject), rule.words);
-  }
-  return table;
-}
-
-bool may_change_when_resumed(const Key& key, const Settings& stored) {
-  const TranslationRanking by = stored.translation.ranked_by;
-  const bool ranks = rule_of(key.name).rule == AtResume::unless_ranking &&
-                     task_facts(stored.task).has_decoder &&
-                     (by == TranslationRanking::bleu || by == TranslationRanking::chrf);
-  return key.may_change() && !ranks;
-}
-
-Settings read_run_settings(const fs::path& run_or_checkpoint) {
-  const fs::path file = run_or_checkpoint / "config.yaml";
-  std::error_code error;
-  if (!fs::exists(file, error)) {
-    throw_failure(run_or_checkpoint.string(), "is no run and no checkpoint: it has no config.yaml",
-                  "give the folder that `roformer train` made, for instance runs/quickstart");
-  }
-  if (fs::file_size(file, error) == 0) {
-    throw_failure(file.string(), "is empty, and so damaged",
-                  "`roformer train --resume --run NAME` brings it back from a checkpoint");
-  }
-  check_checksummed_lines(file);
-  return load_settings(file);
-}
-
-Settings resumed_settings(const fs::path& file, const std::vector<Override>& flags) {
-  const GivenValues given = load_values(file, flags);
-  const fs::path run = given.settings.runs / given.settings.run;
-  recover_run(run);
-  require_run(run);
-  std::vector<Override> changes;
-  for (const Override& flag : flags) {  // drops `run` and `runs`: the place of the run is known
-    if (flag.key != "run" && flag.key != "runs") changes.push_back(flag);
-  }
-  const fs::path config = run / "config.yaml";
-  refuse_changes(read_run_settings(run), load_values(config, changes).settings);
-  Settings settings = load_settings(config, changes);
-  refuse_other_task(file, given, settings, run);
-  warn_of_file(file, given, settings);
-  settings.run = given.settings.run;
-  settings.runs = given.settings.runs;
-  return settings;
-}
 
 Continuation look_at_run(const Settings& settings, ExistingRun existing) {
   const fs::path folder = settings.runs / settings.run;
@@ -355,72 +188,6 @@ void require_same(const Continuation& continuation, const nlohmann::json& data,
   const nlohmann::json& record = continuation.record;
   compare_data(record.value("data", nlohmann::json::object()), data, settings);
   compare_precision(record.value("precision", nlohmann::json()), settings, plan);
-}
-
-namespace {
-
-// The rows of a step, or of a step of one stage.
-struct StepRows {
-  std::string_view key;    // for the message
-  std::string of;          // "a step", "a step of stage 2"
-  std::int64_t batch = 0;  // 0: micro-batches are filled by tokens
-  std::int64_t micro_batches = 0;
-};
-
-void refuse_uneven(const StepRows& step, const TrainingSettings& training,
-                   const Processes& processes, bool resumes) {
-  const std::int64_t parts =
-      share_of_step(step.micro_batches, processes.rank(), processes.count()).parts;
-  if (parts == 1) return;
-  const std::int64_t batch = step.batch, rows = batch * step.micro_batches;
-  if (training.reduce == GradientReduction::deterministic) {
-    throw_usage("training.reduce",
-                fmt::format("deterministic shares whole micro-batches: {} has {}, which {} "
-                            "processes cannot share evenly",
-                            step.of, step.micro_batches, processes.count()),
-                resumes || batch == 0 || batch % parts != 0
-                    ? "fast shares their rows, too"
-                    : fmt::format("batch {} x accumulation {} has as many rows; fast shares "
-                                  "rows, too",
-                                  batch / parts, step.micro_batches * parts));
-  }
-  if (batch % parts == 0) return;
-  const std::int64_t below = batch / parts * parts, above = below + parts;
-  const std::int64_t nearest = below > 0 && batch - below < above - batch ? below : above;
-  throw_usage(std::string(step.key),
-              fmt::format("{} has {} rows (batch {} x accumulation {}), which {} processes cannot "
-                          "share evenly",
-                          step.of, rows, batch, step.micro_batches, processes.count()),
-              resumes ? fmt::format("go on with a number of processes that divides {}", rows)
-                      : fmt::format("batch {} is the nearest that they can", nearest));
-}
-
-}  // namespace
-
-std::int64_t micro_batches_of_step(const Continuation& continuation, const Settings& settings,
-                                   const Processes& processes) {
-  const nlohmann::json& record = continuation.record;
-  const bool of_each = continuation.is_recorded() && record.value(kBatchOf, "") != kBatchOfStep;
-  const std::int64_t begun_by = of_each ? recorded_processes(record, settings) : 1;
-  const TrainingSettings& training = settings.training;
-  const auto rows = [&](const std::optional<std::int64_t>& batch) {
-    return training.batch_tokens > 0 ? 0 : batch.value_or(training.batch);
-  };
-  const std::int64_t all = training.accumulation * begun_by;
-  if (settings.stages.empty()) {
-    refuse_uneven(
-        {.key = "training.batch", .of = "a step", .batch = rows({}), .micro_batches = all},
-        training, processes, continuation.is_recorded());
-  }
-  for (std::size_t i = 0; i < settings.stages.size(); ++i) {
-    const StageSettings& stage = settings.stages[i];
-    refuse_uneven({.key = "stages",
-                   .of = fmt::format("a step of stage {}", i + 1),
-                   .batch = rows(stage.batch),
-                   .micro_batches = stage.accumulation.value_or(training.accumulation) * begun_by},
-                  training, processes, continuation.is_recorded());
-  }
-  return all;
 }
 
 }  // namespace roformer

@@ -25,6 +25,7 @@
 #include "runs/model_source.h"
 #include "runs/process_agreement.h"
 #include "runs/resume.h"
+#include "runs/step_rows.h"
 #include "runs/stored_weights.h"
 #include "tasks/task_definition.h"
 #include "tasks/untrained.h"

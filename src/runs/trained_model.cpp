@@ -11,7 +11,7 @@
 #include "config/load.h"
 #include "config/schema.h"
 #include "config/words.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "runs/shared_options.h"
 #include "runs/stored_weights.h"
 #include "tasks/untrained.h"

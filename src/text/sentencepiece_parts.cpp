@@ -49,9 +49,9 @@ bool is_mark(char32_t c) {
 // The rules of a model's normalisation as steps. "Precompiled" looks rules up for whole graphemes
 // (a letter with its marks), and only for the first rule that begins one, where the library looks
 // for the longest rule at each code point. So a separator is put before every code point that could
-// join a grapheme, which leaves the rules for single code points. The rules for several compose
-// letters and marks, as NFC does; the separator stays between marks that no rule composes, because
-// NFC would put them in another order.
+// join a grapheme or compose with the one before it, which leaves the rules for single code points.
+// The rules for several compose letters and marks, as NFC does. So the separators inside of what a
+// rule matches are of another kind, which is removed before NFC; the others are removed after it.
 class RuleSteps {
  public:
   explicit RuleSteps(const std::string& rules) : rules_(rules) {
@@ -61,90 +61,124 @@ class RuleSteps {
                      if (!is_valid_utf8(matched) || !is_valid_utf8(text)) return;
                      const std::u32string key = code_points(matched);
                      if (key.size() == 1) single_[key[0]] = text;
-                     if (key.size() > 1) several_.emplace_back(key, text);
+                     if (key.size() > 1) several_.emplace(key, text);
                    });
     if (is_readable_) study();
   }
 
-  // Whether the steps do what the library does, but for the rarest sequences of marks.
+  // Whether the steps do what the library does, but for the few rules that NFC has not.
   bool are_exact() const { return is_readable_ && (several_.empty() || composes_); }
 
   void append_to(ordered_json& steps) const {
-    const std::string separator = as_utf8(separator_);
-    if (are_exact()) steps.push_back(replace_pattern(kBeforeJoining, separator));
+    const std::string inside = as_utf8(inside_), between = as_utf8(between_);
+    if (are_exact()) {
+      if (composes_) steps.push_back(replace_pattern(places_inside(), inside));
+      steps.push_back(replace_pattern(
+          fmt::format("(?<=[^{}])(?=[{}])", inside, kJoining + ranges_of(composing_)), between));
+    }
     steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", base64(rules_)}});
     if (!are_exact()) return;
     if (composes_) {
-      steps.push_back(replace_pattern(composed_separators(), ""));
+      steps.push_back(replace_text(inside, ""));
       steps.push_back({{"type", "NFC"}});
     }
-    steps.push_back(replace_text(separator, ""));
+    steps.push_back(replace_text(between, ""));
   }
 
  private:
+  using Characters = std::set<char32_t>;
+
   // Marks, joiners, half-width voiced sounds, skin tones and tags, which continue a grapheme, and
   // the line end, which continues one after a carriage return.
-  static constexpr const char* kBeforeJoining =
-      R"((?<=[\s\S])(?=[\p{M}\x{200C}\x{200D}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}\n]))";
+  inline static const std::string kJoining =
+      R"(\p{M}\x{200C}\x{200D}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}\n)";
 
   const std::string& rules_;
   bool is_readable_ = false;
   std::unordered_map<char32_t, std::string> single_;
-  std::vector<std::pair<std::u32string, std::string>> several_;
+  std::map<std::u32string, std::string> several_;
   bool composes_ = false;
-  char32_t separator_ = kLastNoncharacter;
-  std::set<char32_t> composing_;                    // marks that a rule composes with a letter
-  std::map<char32_t, std::set<char32_t>> follows_;  // marks that a rule has after a mark
+  char32_t inside_ = 0, between_ = 0;
+  Characters composing_;  // what NFC may compose with a code point before it, but for marks
 
   std::string normal(char32_t c) const {
     const auto found = single_.find(c);
     return found == single_.end() ? as_utf8(c) : found->second;
   }
 
+  char32_t noncharacter_before(char32_t c) const {
+    do {
+      --c;
+    } while (c > kFirstNoncharacter && single_.contains(c));
+    return c;
+  }
+
   void study() {
-    while (separator_ > kFirstNoncharacter && single_.contains(separator_)) --separator_;
+    between_ = noncharacter_before(kLastNoncharacter + 1);
+    inside_ = noncharacter_before(between_);
     const NormalForm composition("NFC");
     std::size_t composed = 0;
     for (const auto& [key, text] : several_) {
       std::string joined;
       for (const char32_t c : key) joined += normal(c);
       if (composition.apply(joined) == text) ++composed;
-      for (std::size_t i = 0; i + 1 < key.size(); ++i) {
-        const std::u32string left = code_points(normal(key[i]));
-        const std::u32string right = code_points(normal(key[i + 1]));
-        if (left.empty() || right.empty() || !is_mark(right.front())) continue;
-        composing_.insert(right.front());
-        if (is_mark(left.back())) follows_[left.back()].insert(right.front());
-      }
     }
     // SentencePiece's own tables have some rules for scripts or letters that NFC treats otherwise.
     constexpr double kNearlyAll = 0.99;
     composes_ = !several_.empty() &&
                 static_cast<double>(composed) >= kNearlyAll * static_cast<double>(several_.size());
+    if (!composes_) return;
+    for (char32_t c = 0; c <= UCHAR_MAX_VALUE; ++c) {
+      if (U_IS_SURROGATE(c) || is_mark(c)) continue;
+      const std::string text = normal(c);
+      std::size_t first = 0;
+      if (!text.empty() && may_compose(next_code_point(text, first))) composing_.insert(c);
+    }
   }
 
-  static std::string class_of(const std::set<char32_t>& characters) {
-    std::string text = "[";
-    for (const char32_t c : characters) {
-      text += fmt::format("\\x{{{:X}}}", static_cast<std::uint32_t>(c));
-    }
-    return text + "]";
+  static bool may_compose(char32_t c) {
+    return u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NFC_QUICK_CHECK) == UNORM_MAYBE;
   }
 
-  // The separators to remove before NFC: those that no mark follows, and those before a mark that
-  // a rule has after this letter or mark.
-  std::string composed_separators() const {
-    const std::string separator = as_utf8(separator_);
-    std::string regex = R"((?<=\P{M}))" + separator + R"((?=\P{M}))";
-    if (!composing_.empty()) {
-      regex += R"(|(?<=\P{M}))" + separator + "(?=" + class_of(composing_) + ")";
+  // Inside of the brackets of a class.
+  static std::string ranges_of(const Characters& characters) {
+    std::string text;
+    for (auto next = characters.begin(); next != characters.end();) {
+      const char32_t first = *next;
+      char32_t last = first;
+      while (++next != characters.end() && *next == last + 1) ++last;
+      text += fmt::format("\\x{{{:X}}}", static_cast<std::uint32_t>(first));
+      if (last != first) text += fmt::format("-\\x{{{:X}}}", static_cast<std::uint32_t>(last));
     }
-    std::map<std::set<char32_t>, std::set<char32_t>> by_following;
-    for (const auto& [mark, following] : follows_) by_following[following].insert(mark);
-    for (const auto& [following, marks] : by_following) {
-      regex += "|(?<=" + class_of(marks) + ")" + separator + "(?=" + class_of(following) + ")";
+    return text;
+  }
+  static std::string class_of(const Characters& characters) {
+    return "[" + ranges_of(characters) + "]";
+  }
+
+  // The places between the code points of what a rule matches: before the last one of each rule,
+  // since a rule's beginning is a rule too. One alternative for all first letters that may go on in
+  // the same way. NFC does nothing to what begins with a mark.
+  std::string places_inside() const {
+    std::map<std::u32string, Characters> following;
+    Characters all_following;
+    for (const auto& [key, text] : several_) {
+      if (is_mark(key.front())) continue;
+      following[key.substr(0, key.size() - 1)].insert(key.back());
+      all_following.insert(key.back());
     }
-    return regex;
+    std::map<std::pair<std::u32string, Characters>, Characters> first_letters;
+    for (const auto& [beginning, next] : following) {
+      first_letters[{beginning.substr(1), next}].insert(beginning.front());
+    }
+    std::string regex;
+    for (const auto& [going_on, first] : first_letters) {
+      std::string before = class_of(first);
+      for (const char32_t c : going_on.first) before += ranges_of({c});
+      regex += fmt::format("{}(?<={})(?={})", regex.empty() ? "" : "|", before,
+                           class_of(going_on.second));
+    }
+    return fmt::format("(?={})(?:{})", class_of(all_following), regex);
   }
 
   static std::string base64(std::string_view bytes) {

@@ -24,7 +24,6 @@ constexpr const char* kPartial = ".partial";
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kAverage = "ema.safetensors";
-constexpr const char* kState = "state.json";
 // transformers requires "format" in a file that it loads.
 const std::map<std::string, std::string> kMetadata = {{"format", "pt"}, {"roformer_version", "1"}};
 
@@ -146,7 +145,7 @@ std::vector<Ranked> rank_checkpoints(
   std::vector<Ranked> ranked;
   for (const fs::path& folder : list_checkpoints(checkpoints)) {
     try {
-      const TrainingState state = read_training_state(folder / kState);
+      const TrainingState state = read_training_state(folder);
       if (state.current() != nullptr && state.current()->counts())
         ranked.push_back({folder, *state.current()});
     } catch (const Error& problem) {
@@ -203,7 +202,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
   const std::string name = fmt::format("{}{:08}", kPrefix, state.consumed.steps);
   const InnerPath target = checkpoints / name, partial = checkpoints / (name + kPartial);
   if (is_present(target.path())) {  // weights and moments of this step are there already
-    write_checksummed_json(target / kState, to_stored_json(state));
+    write_checksummed_json(target / kStateFile, to_stored_json(state));
     return;
   }
   partial.remove_all();
@@ -213,7 +212,7 @@ void write_checkpoint(const InnerPath& checkpoints, const TrainingState& state,
     add_files(partial);
     // Without the state, which a later validation changes and which has its own checksum.
     Manifest::of(partial).write();
-    write_checksummed_json(partial / kState, to_stored_json(state));
+    write_checksummed_json(partial / kStateFile, to_stored_json(state));
   } catch (...) {
     partial.remove_all();  // the disk may be full
     throw;
@@ -249,17 +248,17 @@ void save_weights(const InnerPath& checkpoints, std::span<const NamedTensor> wei
 }
 
 void require_whole(const fs::path& checkpoint) {
-  read_training_state(checkpoint / kState);
+  read_training_state(checkpoint);
   check_manifest(checkpoint, /*with_optimizer=*/true);
   const Safetensors model(checkpoint / kModel);
   const Safetensors optimizer(checkpoint / kOptimizer);
 }
 
 TrainingState load_checkpoint(const fs::path& checkpoint, const CheckpointParts& parts) {
-  TrainingState state = read_training_state(checkpoint / kState);
+  TrainingState state = read_training_state(checkpoint);
   if (step_of(checkpoint) && *step_of(checkpoint) != state.consumed.steps) {
     throw_failure(
-        (checkpoint / kState).string(),
+        (checkpoint / kStateFile).string(),
         fmt::format("is of step {}, its folder's name says otherwise", state.consumed.steps));
   }
   const Safetensors model(checkpoint / kModel);
@@ -348,12 +347,12 @@ std::vector<fs::path> best_checkpoints(const fs::path& checkpoints, const std::s
 
 fs::path find_checkpoint(const fs::path& run_or_checkpoint, const std::string& which) {
   std::error_code error;
-  if (fs::exists(run_or_checkpoint / kState, error)) return run_or_checkpoint;
+  if (fs::exists(run_or_checkpoint / kStateFile, error)) return run_or_checkpoint;
   if (!fs::is_directory(run_or_checkpoint, error)) {
     throw_failure(run_or_checkpoint.string(), "there is no such run or checkpoint");
   }
   if (fs::exists(run_or_checkpoint / kModel, error) && step_of(run_or_checkpoint)) {
-    throw_failure((run_or_checkpoint / kState).string(), "is missing",
+    throw_failure((run_or_checkpoint / kStateFile).string(), "is missing",
                   other_checkpoints(run_or_checkpoint));
   }
   const fs::path checkpoints = run_or_checkpoint / "checkpoints";

@@ -1,5 +1,5 @@
 // Restores the state of a training from its run's last whole checkpoint, in all of its processes.
-// runs/resume.h has read the stored settings and compared the data before.
+// Before, runs/run_settings.h has read the stored settings, and runs/resume.h compared the data.
 #pragma once
 
 #include <cstdint>

@@ -168,7 +168,8 @@ TrainingState training_state_from_json(const json& document, const std::string& 
   return state;
 }
 
-TrainingState read_training_state(const std::filesystem::path& file) {
+TrainingState read_training_state(const std::filesystem::path& checkpoint) {
+  const std::filesystem::path file = checkpoint / kStateFile;
   return training_state_from_json(read_checksummed_json(file), file.string());
 }
 

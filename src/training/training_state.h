@@ -78,8 +78,9 @@ struct TrainingState {
 nlohmann::json to_json(const TrainingState& state);
 // Checks every field; throws Error (failure, location `file`).
 TrainingState training_state_from_json(const nlohmann::json& document, const std::string& file);
-// Reads and checks a state.json.
-TrainingState read_training_state(const std::filesystem::path& file);
+inline constexpr const char* kStateFile = "state.json";  // of a checkpoint
+// Reads and checks that of a checkpoint.
+TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 // A long training has thousands of validations. state.json keeps this many of the best and of the
 // last, which decide what is saved and when to stop. All are in the run's metrics.jsonl.

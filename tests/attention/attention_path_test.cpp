@@ -13,6 +13,8 @@ using namespace roformer;
 
 namespace {
 
+constexpr std::int64_t kCount = 6;  // tokens
+
 struct Asked {
   AttentionSettings attention = {};
   bool causal = false;
@@ -21,7 +23,6 @@ struct Asked {
 };
 
 AttentionPath path_of(const std::string& name, const Asked& asked = {}) {
-  constexpr std::int64_t kCount = 6;
   const SmallScheme small(name, asked.causal, at::kFloat);
   const Positions positions = Positions::range(0, kCount);
   PositionSession session({.scheme = *small.scheme,
@@ -61,6 +62,16 @@ TEST_CASE("relative vectors go through tiles where nothing else is added") {
     CHECK(path_of(name, {.dropout = 0.1}) == AttentionPath::scores);
     CHECK(path_of(name, {.causal = true, .cached = true}) == AttentionPath::scores);
   }
+}
+
+TEST_CASE("a window that hides nothing is none") {
+  const auto path = [](std::int64_t window, bool causal) {
+    return path_of("shaw", {.attention = {.window = window}, .causal = causal});
+  };
+  CHECK(path(kCount, true) == AttentionPath::tiles);
+  CHECK(path(kCount - 1, true) == AttentionPath::scores);
+  CHECK(path(2 * kCount - 1, false) == AttentionPath::tiles);
+  CHECK(path(2 * kCount - 2, false) == AttentionPath::scores);
 }
 
 TEST_CASE("only what changes scores, or the probabilities, has them made") {

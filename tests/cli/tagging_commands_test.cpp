@@ -12,7 +12,6 @@
 #include "config/load.h"
 #include "has.h"
 #include "report/json_lines.h"
-#include "runs/hugging_face_run.h"
 #include "runs/model_folders.h"
 #include "runs/train.h"
 #include "said.h"

@@ -67,12 +67,13 @@ TEST_CASE("the tokenizer.json that is written for Hugging Face is read again, wi
   REQUIRE(std::filesystem::exists(own + "/tokenizer.json"));
   const std::string lines =
       "the windows sat\ncaf\xc3\xa9 caf\x65\xcc\x81 vi\xe1\xbb\x87t\n  two  blanks \n"
+      "Ti\xc3\xaa\xcc\x81ng vi\xe1\xba\xb9\xcc\x82t \xea\xb0\x80\xe1\x86\xa8\n"
       "\xe5\x8c\x97\xe4\xba\xac\xef\xbc\xa1 \xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd x\xcc\x81\n";
   const auto encoded = [&](const std::string& tokenizer, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"tokenizer", "encode", tokenizer});
     return run(more, lines).output;
   };
-  CHECK(lines_of(encoded(own)).size() == 4);
+  CHECK(lines_of(encoded(own)).size() == 5);
   CHECK(encoded(own + "/tokenizer.json") == encoded(own));
 }
 

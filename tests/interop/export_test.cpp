@@ -108,7 +108,32 @@ TEST_CASE("an export holds the tensors of the folder that was read") {
   for (const auto& [parameter, value] : model.tensors) {
     CHECK(at::equal(again.tensors.at(parameter), value));
   }
-  CHECK_THROWS_WITH(export_again(model, settings, out), Contains("is not empty"));
+  CHECK_THROWS_WITH(export_again(model, settings, out), Contains("exists already"));
+}
+
+TEST_CASE("an export replaces an earlier one where it is asked to, and nothing else") {
+  const PretrainedModel model = read_hugging_face_folder(model_folder("roformer"));
+  const TemporaryFolder folder;
+  const fs::path out = folder.path / "out";
+  const auto write = [&](bool overwrite) {
+    write_hugging_face_folder({.settings = model.settings,
+                               .tensors = model.tensors,
+                               .tokenizer = *model.tokenizer,
+                               .labels = model.labels},
+                              out, overwrite);
+  };
+  write(true);
+  const std::string config = read_file(out / "config.json");
+  CHECK_THROWS_WITH(write(false), Contains("--overwrite"));
+  write_file_atomically(out / "config.json", "{}");
+  write(true);
+  CHECK(read_file(out / "config.json") == config);
+  write_file_atomically(out / "mine.txt", "kept");
+  CHECK_THROWS_WITH(write(true), Contains("is not an exported model and nothing else"));
+  CHECK(read_file(out / "mine.txt") == "kept");
+  fs::remove(out / "mine.txt");
+  fs::remove(out / "manifest.json");
+  CHECK_THROWS_WITH(write(true), Contains("is not an exported model and nothing else"));
 }
 
 TEST_CASE("a model without token types is exported with a table of zeros") {

@@ -5,7 +5,7 @@
 #include "config/load.h"
 #include "has.h"
 #include "message_of.h"
-#include "runs/hugging_face_run.h"
+#include "runs/export_run.h"
 #include "runs/tiny_run.h"
 #include "said.h"
 

@@ -15,7 +15,7 @@
 #include "config/task_facts.h"
 #include "has.h"
 #include "report/json_lines.h"
-#include "runs/hugging_face_run.h"
+#include "runs/import_run.h"
 #include "runs/model_folders.h"
 #include "runs/model_source.h"
 #include "runs/tiny_glue.h"

@@ -1,5 +1,6 @@
 // A Hugging Face folder becomes a run that the other commands open, and a run becomes a folder.
-#include "runs/hugging_face_run.h"
+#include "runs/export_run.h"
+#include "runs/import_run.h"
 
 #include <ATen/ATen.h>
 

@@ -11,7 +11,7 @@
 #include "catch.h"
 #include "data/dataset.h"
 #include "has.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "runs/tiny_run.h"
 #include "tasks/language/language_model.h"
 #include "tasks/task_definition.h"

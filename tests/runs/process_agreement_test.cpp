@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "has.h"
 #include "message_of.h"
-#include "runs/resume.h"
+#include "runs/step_rows.h"
 #include "training/on_ranks.h"
 
 namespace roformer {

@@ -1,6 +1,7 @@
 // What is refused when a training is opened, before anything is written, and how a run is resumed.
 #include "runs/train.h"
-#include "runs/resume.h"
+#include "runs/resume_rules.h"
+#include "runs/run_settings.h"
 
 #include <array>
 #include <map>

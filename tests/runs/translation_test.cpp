@@ -14,7 +14,7 @@
 #include "catch.h"
 #include "config/position_facts.h"
 #include "runs/new_run.h"
-#include "runs/resume.h"
+#include "runs/run_settings.h"
 #include "runs/tiny_translation.h"
 #include "runs/train.h"
 #include "tasks/translation/translation_evaluation.h"

@@ -83,11 +83,10 @@ TEST_CASE(
     "a state that an earlier version of the program wrote is read, and all that counts written") {
   // Of commit c9e27a4, whose tasks kept their own cursors: a masked language model after 17 steps
   // of 2 micro-batches.
-  const fs::path file = fs::path(FIXTURES) / "state.json";
-  const TrainingState state = read_training_state(file);
+  const TrainingState state = read_training_state(FIXTURES);
   CHECK(state.consumed.steps == 17);
   CHECK(state.next_batch == 34);
-  auto expected = nlohmann::json::parse(read_file(file));
+  auto expected = nlohmann::json::parse(read_file(fs::path(FIXTURES) / kStateFile));
   expected["window"].erase("padding");  // which no task ever had
   for (auto& validation : expected["validations"]) validation.erase("tokens");
   CHECK(to_json(state) == expected);
@@ -115,8 +114,8 @@ TEST_CASE("state.json does not grow with every validation, and none is lost wher
   }
   CHECK(static_cast<double>(size(folder.path / "whole")) <
         1.3 * static_cast<double>(size(folder.path / "part")));
-  CHECK(read_training_state(find_checkpoint(folder.path / "whole", "last") / "state.json")
-            .validations.size() <= 2 * kStoredValidations);
+  CHECK(read_training_state(find_checkpoint(folder.path / "whole", "last")).validations.size() <=
+        2 * kStoredValidations);
   settings.steps = {150, Period::Unit::steps};
   const bool lost = GENERATE(false, true);
   if (lost) fs::remove(folder.path / "part" / "metrics.jsonl");
@@ -226,7 +225,7 @@ TEST_CASE("no flipped bit of a checkpoint is used without a word") {
   begin_run(path);
   save(path, 10, 2.0);
   const fs::path checkpoint = find_checkpoint(path);
-  const auto state = [&] { return to_json(read_training_state(checkpoint / "state.json")); };
+  const auto state = [&] { return to_json(read_training_state(checkpoint)); };
   const nlohmann::json whole = state();
   for (const auto& entry : fs::directory_iterator(checkpoint)) {
     const fs::path& file = entry.path();

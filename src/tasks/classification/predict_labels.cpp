@@ -62,9 +62,10 @@ std::vector<NamedTexts> glue_texts(const GlueTaskFacts& facts) {
 TextColumns glue_columns(const TableReader& table, const GlueTaskFacts& facts) {
   const std::vector<NamedTexts> all = glue_texts(facts);
   for (const NamedTexts& names : all) {
-    const auto first = table.find(names.first);
-    const auto second = facts.pairs ? table.find(names.second) : std::nullopt;
-    if (first && (second || !facts.pairs)) return {.first = *first, .second = second};
+    if (!table.has(names.first) || (facts.pairs && !table.has(names.second))) continue;
+    TextColumns columns{.first = table.column(names.first, "glue.task")};
+    if (facts.pairs) columns.second = table.column(names.second, "glue.task");
+    return columns;
   }
   const NamedTexts& usual = all.back();
   throw_failure(table.location(),

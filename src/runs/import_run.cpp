@@ -1,4 +1,4 @@
-#include "runs/hugging_face_run.h"
+#include "runs/import_run.h"
 
 #include <fmt/format.h>
 
@@ -16,19 +16,12 @@
 #include "data/glue.h"
 #include "data/tag_scheme.h"
 #include "interop/embedder_folder.h"
-#include "interop/export.h"
 #include "interop/import.h"
 #include "runs/new_run.h"
-#include "runs/resume.h"
-#include "runs/stored_weights.h"
 #include "tasks/classification/targets.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/language/language_model.h"
-#include "tasks/translation/translation_search.h"
-#include "tasks/translation/translator.h"
-#include "tensor/safetensors.h"
 #include "text/translation_tokenizers.h"
-#include "training/checkpoint.h"
 
 namespace roformer {
 namespace fs = std::filesystem;
@@ -218,38 +211,6 @@ void save_assets(const PretrainedModel& model, const InnerPath& target) {
                               target);
 }
 
-ExportSummary export_translator(const Settings& settings,
-                                const std::map<std::string, at::Tensor>& tensors,
-                                const fs::path& checkpoint, const fs::path& folder) {
-  const TranslationTokenizers tokenizers = load_translation_tokenizers(checkpoint);
-  TranslationTokens tokens = translation_tokens(*tokenizers.target);
-  if (!settings.decoding.unknown && tokens.unknown >= 0) tokens.excluded.push_back(tokens.unknown);
-  return write_hugging_face_folder({.settings = settings,
-                                    .tensors = tensors,
-                                    .tokenizer = *tokenizers.target,
-                                    .source_tokenizer = tokenizers.source.get(),
-                                    .never = tokens.excluded,
-                                    .begin = tokens.target.begin,
-                                    .end = tokens.target.end},
-                                   folder);
-}
-
-ExportSummary export_text_model(const Settings& settings,
-                                const std::map<std::string, at::Tensor>& tensors,
-                                const fs::path& checkpoint, const fs::path& folder) {
-  const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint);
-  ExportedModel model{.settings = settings, .tensors = tensors, .tokenizer = *tokenizer};
-  if (task_facts(settings.task).exported == ExportForm::classifier) {
-    const Targets targets = targets_of(settings);
-    model.labels = targets.names;
-    model.target_kind = targets.kind;
-  }
-  if (task_facts(settings.task).exported == ExportForm::tagger) {
-    model.labels = settings.tagging.classes;
-  }
-  return write_hugging_face_folder(model, folder);
-}
-
 }  // namespace
 
 ImportedRun import_run(const fs::path& folder, const std::vector<Override>& overrides,
@@ -292,29 +253,6 @@ ImportedRun import_run(const fs::path& folder, const std::vector<Override>& over
                     existing, "choose another name with --run");
   result.notes = std::move(model.notes);
   return result;
-}
-
-ExportedRun export_run(const fs::path& run_or_checkpoint, const std::string& which,
-                       const fs::path& folder, std::optional<WeightsKind> weights) {
-  return use_checkpoint(run_or_checkpoint, which, [&](const fs::path& checkpoint) {
-    ExportedRun result{.checkpoint = checkpoint};
-    const Settings settings = read_run_settings(result.checkpoint);
-    const Safetensors file(
-        weights_file(result.checkpoint, weights.value_or(settings.training.weights)));
-    require_parameters(settings, stored_vocabularies(settings, checkpoint), file);
-    std::map<std::string, at::Tensor> tensors;
-    for (const std::string& name : file.names()) {
-      const at::Tensor value = file.tensor(name);
-      require_finite(file.path(), name, value, "export an earlier checkpoint: --checkpoint STEP");
-      tensors[name] = value;
-    }
-    ExportSummary summary = task_facts(settings.task).exported == ExportForm::translator
-                                ? export_translator(settings, tensors, checkpoint, folder)
-                                : export_text_model(settings, tensors, checkpoint, folder);
-    result.architecture = std::move(summary.architecture);
-    result.notes = std::move(summary.notes);
-    return result;
-  });
 }
 
 }  // namespace roformer

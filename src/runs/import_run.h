@@ -1,10 +1,8 @@
-// Makes runs from Hugging Face folders (`roformer import`) and such folders from runs (`roformer
-// export`).
+// Makes a run of a Hugging Face folder (`roformer import`).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,18 +27,5 @@ struct ImportedRun {
 // usage for keys that do not fit the folder; it then writes nothing.
 ImportedRun import_run(const std::filesystem::path& folder, const std::vector<Override>& overrides,
                        ExistingRun existing);
-
-struct ExportedRun {
-  std::filesystem::path checkpoint;
-  std::string architecture;        // "BertForMaskedLM"
-  std::vector<std::string> notes;  // one sentence each
-};
-
-// Writes the checkpoint of a run into a new folder. `which` selects the checkpoint as in
-// find_checkpoint. `weights` selects the exported weights; none: the run's training.weights. Throws
-// Error as find_checkpoint, weights_file and write_hugging_face_folder do.
-ExportedRun export_run(const std::filesystem::path& run_or_checkpoint, const std::string& which,
-                       const std::filesystem::path& folder,
-                       std::optional<WeightsKind> weights = std::nullopt);
 
 }  // namespace roformer

@@ -1,0 +1,42 @@
+// What may differ between a run and its resumption: one table. Rules that depend on values have
+// functions elsewhere: look_at_run (resume.h) checks may_grow and before_decline, require_same
+// if_asked, and micro_batches_of_step (step_rows.h) if_divisible.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/schema.h"
+#include "config/settings.h"
+
+namespace roformer {
+
+enum class AtResume {
+  may_change,
+  must_stay,
+  by_schema,  // the column `decides` of the schema decides about a key (config/schema.h)
+  // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
+  unless_ranking,
+  may_grow,
+  before_decline,
+  until_checkpoint,
+  if_asked,
+  if_divisible,
+};
+
+struct ResumeRule {
+  std::string_view subject;  // a key, or "run.json: FIELD"; a * at the end matches any rest
+  AtResume rule;
+  std::string_view words;  // for the message and for src/runs/README.md
+};
+
+// The rule of a key, or of "run.json: FIELD".
+const ResumeRule& resume_rule_of(std::string_view subject);
+
+// The table of rules in Markdown, for src/runs/README.md.
+std::string resume_rules_table();
+
+// Whether a resumed run may have another value of the key.
+bool may_change_when_resumed(const Key& key, const Settings& stored);
+
+}  // namespace roformer
