@@ -113,8 +113,8 @@ std::vector<std::string> ablation_in_words(const PositionScheme& scheme, bool ad
   }
   if (capabilities.bias || capabilities.bias_of_positions) {
     lines.push_back(
-        "the bias is that of distance 0 for every pair: a constant, as its mean or zero would be, "
-        "which the softmax does not see");
+        "every pair gets the bias of distance 0: a constant, as its mean or zero would be, which "
+        "does not change the softmax");
   }
   if (capabilities.running_sums) lines.push_back("the sums of the gates' logarithms are left out");
   if (capabilities.weights)

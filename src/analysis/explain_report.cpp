@@ -273,12 +273,12 @@ void add_summary(HtmlReport& report, const std::vector<ExplainedRun>& runs) {
     if (texts.find(own) != std::string::npos) continue;
     texts += (texts.empty() ? "" : " and ") + own;
   }
-  report.paragraph(fmt::format(
-      "Measured on {} of the data that the model was not trained on. Layers and heads "
-      "are counted from 0. What is said is of these weights: a head that "
-      "could be spared here may be needed elsewhere, and a model that was trained without it "
-      "might do as well.",
-      texts));
+  report.paragraph(
+      fmt::format("Measured on {} of the data that the model was not trained on. Layers and heads "
+                  "are counted from 0. The findings hold for these weights: a head that "
+                  "is dispensable here may be needed elsewhere, and a model trained without it "
+                  "might do as well.",
+                  texts));
 }
 
 void add_ablations(HtmlReport& report, const std::vector<ExplainedRun>& runs) {

@@ -107,8 +107,8 @@ class Plots {
     report_.section("Scores against the distance");
     report_.paragraph(
         "The mean score of random queries and keys that resemble each other, over all heads, "
-        "as a difference to distance 0: of schemes before training, where those whose parameters "
-        "start at nothing start flat, and of the first layer of runs as trained.");
+        "minus the score at distance 0. Schemes are shown before training (flat if their "
+        "parameters start at zero), runs as trained (first layer).");
     LineChart chart{.title = "Expected score against distance",
                     .x = {.title = "distance of the key in the past", .unit = "tokens"},
                     .y = {.title = "score minus that at distance 0"},
@@ -204,8 +204,8 @@ class Plots {
     if (!std::exchange(any, true)) {
       report_.section("Biases");
       report_.paragraph(
-          "What is added to the scores of each head, rows are queries, columns keys: of schemes "
-          "before training, of runs as trained.");
+          "The bias added to the scores of each head (rows are queries, columns keys), for schemes "
+          "before training and for runs as trained.");
     }
     const HeatMapGrid grid = bias_maps({.title = title, .bias = bias});
     for (std::size_t h = 0; h < grid.maps.size(); ++h) {

@@ -131,13 +131,16 @@ std::vector<std::string> Manifest::names() const {
   return names;
 }
 
-bool Manifest::names_everything() const {
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_.path())) {
-    const std::string name = entry.path().lexically_relative(folder_.path()).generic_string();
-    const bool named = entry.is_regular_file() && (name == kFile || files_.contains(name));
-    if (!named && (entry.is_symlink() || !entry.is_directory())) return false;
+bool Manifest::describes_folder() const {
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder_.path(), error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().lexically_relative(folder_.path()).generic_string();
+    const bool named = entry->is_regular_file(error) && (name == kFile || files_.contains(name));
+    if (!named && (entry->is_symlink(error) || !entry->is_directory(error))) return false;
   }
-  return true;
+  return !error && std::ranges::none_of(
+                       names(), [&](const std::string& name) { return check(name).has_value(); });
 }
 
 std::optional<Damage> Manifest::check(const std::string& name) const {
@@ -210,7 +213,7 @@ void check_checksummed_lines(const std::filesystem::path& file) {
       first_line(whole.substr(std::min(whole.size(), first_line("").size())));
   if (whole.starts_with(wanted)) return;
   throw_failure(file.string(), "was changed after it was written, or is damaged",
-                "change keys by flags (--training.steps 1000); if the change was meant, remove "
+                "override keys with flags (--training.steps 1000); if you meant the change, remove "
                 "the first line");
 }
 

@@ -54,8 +54,9 @@ class Manifest {
 
   void write() const;
   std::vector<std::string> names() const;
-  // Whether the folder holds nothing but these files and the manifest.
-  bool names_everything() const;
+  // Whether the folder holds these files unchanged and nothing else but the manifest. False also
+  // for a folder that cannot be read.
+  bool describes_folder() const;
   // Reads the whole file; returns nothing if it is unchanged. Does not check files that the
   // manifest does not name.
   std::optional<Damage> check(const std::string& name) const;

@@ -96,7 +96,7 @@ DirectoryLock::DirectoryLock(const InnerPath& directory, const DirectoryLockOpti
   if (lock == FileLock::of_another) refuse(directory, holder);
   // Where the kernel cannot tell whether the holder lives, its signs of life do.
   if (!holder.host.empty() && (holder.host != options.host || lock == FileLock::none_here)) {
-    log::info("{}: process {} on {} held it last; seeing whether it still lives",
+    log::info("{}: last locked by process {} on {}; checking whether it is still alive",
               directory.string(), holder.process, holder.host);
     const auto end = std::chrono::steady_clock::now() + options.patience;
     while (std::chrono::steady_clock::now() < end) {

@@ -55,7 +55,7 @@ fs::path target_of(fs::path path) {
   constexpr int kMostLinks = 40;  // the kernel's limit
   std::error_code error;
   for (int links = 0; fs::is_symlink(path, error); ++links) {
-    if (links == kMostLinks) throw_failure(path.string(), "is a link that leads in a circle");
+    if (links == kMostLinks) throw_failure(path.string(), "is part of a loop of symbolic links");
     path = path.parent_path() / fs::read_symlink(path, error);
     if (error) throw_failure(path.string(), "cannot read the link: " + error.message());
   }
@@ -289,7 +289,7 @@ void require_output(const fs::path& path, const std::vector<fs::path>& inputs) {
   for (const fs::path& input : inputs) {
     std::error_code error;
     if (fs::equivalent(input, path, error)) {
-      throw_usage(path.string(), "is read by this command, which would write over it",
+      throw_usage(path.string(), "is an input of this command, which would overwrite it",
                   "name another file");
     }
   }
@@ -311,7 +311,7 @@ void explain_bus_errors() {
   // Calls only functions that are safe in a handler: write and _exit.
   action.sa_handler = [](int signal) {
     constexpr char kLine[] =
-        "error: a file that is being read was cut short, or its disk cannot be read\n";
+        "error: a file was truncated while it was read, or its disk cannot be read\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine, sizeof kLine - 1);
     ::_exit(128 + signal);
   };

@@ -117,7 +117,7 @@ inline bool is_lfs_pointer(std::string_view contents) {
 }
 
 [[noreturn]] inline void throw_lfs_pointer(const std::string& file) {
-  throw_failure(file, "is a pointer of Git LFS, three lines in the place of the file itself",
+  throw_failure(file, "is a Git LFS pointer, not the file itself",
                 "run `git lfs pull` in its folder");
 }
 

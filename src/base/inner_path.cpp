@@ -161,10 +161,9 @@ Descriptor InnerPath::open(int flags, unsigned mode) const {
   // Writing in place would also change the file under its other names: in a copy that `cp -al`
   // made, or where somebody linked it.
   if ((flags & O_ACCMODE) != O_RDONLY && status.st_nlink > 1) {
-    throw_failure(
-        path_.string(),
-        "is a hard link: the file has other names, and writing here would change it there",
-        "make it a file for itself: cp FILE COPY && mv COPY FILE");
+    throw_failure(path_.string(),
+                  "is a hard link: writing to it would also change the file under its other names",
+                  "make it a file for itself: cp FILE COPY && mv COPY FILE");
   }
   return file;
 }

@@ -251,7 +251,7 @@ void OutputFolder::commit() {
   fs::remove_all(partial_, error);  // the old folder, if the two were exchanged
   if (!error) fs::remove_all(previous_, error);
   if (error) {
-    log::warn("{} is written; what was there before cannot be removed: {}",
+    log::warn("{} was written, but its previous contents cannot be removed: {}",
               options_.output.string(), error.message());
     claim_->abandon();
   }

@@ -26,7 +26,7 @@ AttentionLayers::AttentionLayers(const Settings& settings, std::int64_t layers,
   const ModelSettings& model = settings.model;
   if (model.head_width > 0 || model.heads_of_keys() != model.heads || model.query_key_norm) {
     throw_usage("model.head_width, model.key_value_heads, model.query_key_norm",
-                "are given, but this measures layers whose heads are alike and share the width",
+                "are given, but this command measures layers with equal heads that share the width",
                 "roformer bench measures whole models with them");
   }
   const auto weights = [&] { return truncated_normal(settings.model.initialization); };

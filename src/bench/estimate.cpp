@@ -140,7 +140,7 @@ TrainingEstimate estimate_training(const Settings& given, const EstimateRequest&
     const UnmeasuredParts what = unmeasured(settings, with_scores);
     if (!what.words.empty()) {
       estimate.assumptions.push_back(
-          fmt::format("Not measured on such a card: {}; the hours may be {:g} times as many.",
+          fmt::format("Not measured on such a card: {}; it may take {:g} times as many hours.",
                       what.words, what.factor));
     }
   } else {

@@ -256,9 +256,9 @@ void add_bench_attention(CLI::App& bench) {
        .summary = "softmax, window and linear attention against the length: time and memory",
        .details =
            "roformer bench attention --lengths 512,1024,2048,4096,8192 --chart attention.svg\n"
-           "Medians of an attention layer with its projections, forward and backward, after a "
-           "round\nthat does not count; memory as `bench positions` counts it. Without other "
-           "sizes: one\ncausal sequence, 12 heads, width 768, rope. The counterpart in PyTorch is\n"
+           "Medians of an attention layer with its projections, forward and backward, after one\n"
+           "warm-up round; memory as `bench positions` counts it. Without other sizes: one\n"
+           "causal sequence, 12 heads, width 768, rope. The counterpart in PyTorch is\n"
            "scripts/peers/attention_lengths.py.\n"});
   add_lengths(*command, options->lengths, "tokens of a sequence")->capture_default_str();
   command->add_option("--kernels", options->kernels, "of softmax, window, elu, favor")
@@ -269,7 +269,7 @@ void add_bench_attention(CLI::App& bench) {
   add_count(*command, "--window", options->window, "tokens that `window` sees");
   command
       ->add_option("--longest", options->longest,
-                   "seconds: what would take longer, by its growth so far, is left out")
+                   "seconds: what would take longer, judging by its growth so far, is left out")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_flag("--forms", options->forms,

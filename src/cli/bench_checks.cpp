@@ -57,7 +57,7 @@ void add_bench_checks(CLI::App& bench) {
                   "weights, going on\nfrom a checkpoint, a training step. The files lie in the "
                   "system's cache.\n"});
   add_config_flag(*command, *options)->required();
-  add_count(*command, "--rounds", options->rounds, "rounds measured, after one that is not");
+  add_count(*command, "--rounds", options->rounds, "rounds measured, after one warm-up round");
   add_json_flag(*command, *options, "one JSON array");
   accept_settings(*command, options->overrides);
   command->callback([options] { bench_checks(*options); });

@@ -81,13 +81,14 @@ void print_profile(const StepProfile& profile, at::Device device) {
   fmt::print("\nWhile a profile was made, a step took {:.1f} ms; ", profile.milliseconds);
   if (device.is_cpu()) {
     fmt::print(
-        "of the cores that it may use, {:.0f} %\nof the time went to waiting: for another "
-        "thread, or for work.\n\n",
+        "the cores that it may use\nwaited {:.0f} % of the time: for another thread, or for "
+        "work.\n\n",
         100 * profile.idle_share);
   } else {
     fmt::print(
-        "{:.0f} % of it the GPU had nothing to do. These steps and those above are without\n"
-        "graphs, which leave less of that.\n\n",
+        "the GPU was idle for {:.0f} % of it.\n"
+        "These steps and those above ran without graphs, which reduce idle time.\n"
+        "\n",
         100 * profile.idle_share);
   }
   const TextTableOptions width = for_terminal();
@@ -127,7 +128,7 @@ void bench_steps(const BenchOptions& options, const Benchmark& benchmark) {
   // Checks the file first, because Kineto would fail only at the end. Appends nothing, so that an
   // existing file survives a benchmark that fails.
   if (!options.trace.empty() && !std::ofstream(options.trace, std::ios::app)) {
-    throw_usage("--trace", options.trace + " cannot be written", "a folder that is there");
+    throw_usage("--trace", options.trace + " cannot be written", "a path in an existing folder");
   }
   rounds.trace = options.trace;
   const StepBenchmark result = [&] {
@@ -189,7 +190,7 @@ std::shared_ptr<BenchOptions> add_options(CLI::App& command, const std::string& 
 void add_steps(CLI::App& bench, const CommandText& text, const Benchmark& benchmark) {
   CLI::App* command = add_command(bench, text);
   auto options =
-      add_options(*command, fmt::format("steps measured, after {} that are not", kWarmup), 10);
+      add_options(*command, fmt::format("steps measured, after {} warm-up steps", kWarmup), 10);
   command->callback([options, benchmark] { bench_steps(*options, benchmark); });
 }
 

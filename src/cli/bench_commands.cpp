@@ -49,7 +49,7 @@ void add_format_flag(CLI::App& command, BenchFlags& flags, const std::vector<std
             flags.markdown |= word == "markdown";
             flags.latex |= word == "latex";
           },
-          fmt::format("of the table: {}", fmt::join(known, ", ")))
+          fmt::format("format of the table: {}", fmt::join(known, ", ")))
       ->check(CLI::IsMember(known));
 }
 

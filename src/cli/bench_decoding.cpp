@@ -69,7 +69,7 @@ std::vector<std::vector<std::int64_t>> prompts_of(const std::vector<std::string>
       throw_failure(fmt::format("{}:{}", path, prompts.size()),
                     fmt::format("is a prompt of {} tokens, that of line 1 has {}", ids.size(),
                                 prompts.front().size()),
-                    "the prompts of one batch have one length, from 1 token");
+                    "all prompts of a batch need the same length, at least 1 token");
     }
   }
   return prompts;
@@ -188,10 +188,10 @@ void add_bench_decoding(CLI::App& bench) {
   command->add_option("run", options->run, "folder of a run or of a checkpoint")->required();
   command->add_option("--input", options->input, "file of one sentence or prompt a line")
       ->required();
-  command->add_option("--lines", options->lines, "of the file, from its first; 0: all")
+  command->add_option("--lines", options->lines, "number of lines, from the first; 0: all")
       ->check(not_negative());
-  add_count(*command, "--tokens", options->tokens, "that continue each prompt");
-  add_count(*command, "--repeats", options->repeats, "measured, after one that is not");
+  add_count(*command, "--tokens", options->tokens, "tokens to generate for each prompt");
+  add_count(*command, "--repeats", options->repeats, "rounds measured, after a warm-up round");
   command->add_option("--checkpoint", options->opening.checkpoint, "best, last or a step")
       ->capture_default_str();
   command->add_option("--output", options->output, "file for the translations or continuations");

@@ -224,10 +224,9 @@ void add_bench_positions(CLI::App& bench) {
   CLI::App* command = add_command(
       bench,
       {.name = "positions",
-       .summary = "what each positional scheme costs: time and memory beside `none`",
+       .summary = "what each positional scheme costs: time and memory compared with `none`",
        .details =
-           "Medians over rounds in which every scheme has its turn, after one that does not "
-           "count.\n"
+           "Medians over rounds in which every scheme has its turn, after one warm-up round.\n"
            "forward, backward: an attention layer with its projections. step: of a model, with "
            "the\n"
            "optimiser. memory: the most that the layer's tensors took at once in forward and\n"
@@ -238,7 +237,7 @@ void add_bench_positions(CLI::App& bench) {
            "position.\n"
            "Stopped early (Ctrl-C) it shows the medians of the rounds that were done.\n"
            "Without other sizes: 12 heads, width 768, 2 layers, 4096 tokens a pass.\n"});
-  command->add_option("--position", options->schemes, "schemes, with commas; none: all")
+  command->add_option("--position", options->schemes, "schemes, separated by commas; default: all")
       ->delimiter(',');
   add_lengths(*command, options->lengths, "tokens of a sequence (default 512)");
   command
@@ -247,10 +246,10 @@ void add_bench_positions(CLI::App& bench) {
       ->check(positive());
   add_count(*command, "--repeats", options->repeats, "rounds that count");
   command
-      ->add_option("--shared-layers", options->shared_layers,
-                   "attention layers of one pass, which share what a scheme makes once a model "
-                   "(the bias of t5 and tupe); times are of one (default 1; with the scheme "
-                   "layers the model's)")
+      ->add_option(
+          "--shared-layers", options->shared_layers,
+          "attention layers per pass, which share what a scheme computes once per model (the bias "
+          "of t5 and tupe); times are per layer (default 1; with the scheme layers the model's)")
       ->check(positive());
   command->add_flag("--layer-only", options->layer_only, "no steps of a model");
   command->add_flag("--reference", options->reference,

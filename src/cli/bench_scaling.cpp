@@ -338,14 +338,15 @@ void add_bench_scaling(CLI::App& bench) {
           ->capture_default_str()
           ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   command
-      ->add_option("--bandwidth", options->bandwidth,
-                   "of the predictions: bytes/s that a process sends each way; else as measured")
+      ->add_option(
+          "--bandwidth", options->bandwidth,
+          "for the predictions: bytes/s that a process sends each way; default: as measured")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--latency", options->latency,
-                   "of the predictions: seconds of a message; else as measured")
+                   "for the predictions: seconds per message; default: as measured")
       ->check(CLI::NonNegativeNumber);
-  add_json_flag(*command, *options, "one JSON object a row");
+  add_json_flag(*command, *options, "one JSON object per row");
   command->add_option("--worker", options->worker)->group("");
   accept_settings(*command, options->overrides);
   command->callback([options, predict] { bench_scaling(*options, predict->count() > 0); });

@@ -295,16 +295,16 @@ struct ListedCommand {
 const std::vector<ListedCommand>& listed_commands() {
   static const std::vector<ListedCommand> list = {
       {"train", "Train one configuration", kGroupTraining},
-      {"estimate", "Parameters, memory and time of a training, before it begins", kGroupTraining},
-      {"evaluate", "Loss and metrics of a trained model, or of a fine-tuned one", kGroupTraining},
-      {"predict", "Labels of a fine-tuned classifier for new texts", kGroupTraining},
-      {"embed", "Vectors of texts by a trained encoder", kGroupTraining},
-      {"fill-mask", "What a masked language model puts in the place of [MASK]", kGroupTraining},
+      {"estimate", "Estimate parameters, memory and time before training", kGroupTraining},
+      {"evaluate", "Evaluate a trained or fine-tuned model: loss and metrics", kGroupTraining},
+      {"predict", "Label new texts with a fine-tuned classifier", kGroupTraining},
+      {"embed", "Compute text embeddings with a trained encoder", kGroupTraining},
+      {"fill-mask", "Fill [MASK] with a masked language model", kGroupTraining},
       {"generate", "Continue a text with a causal language model", kGroupTraining},
       {"translate", "Translate lines with a trained run", kGroupTraining},
       {"score", "BLEU, chrF and TER of translations, equal to sacreBLEU's", kGroupTraining},
       {"average", "Average the weights of checkpoints", kGroupTraining},
-      {"import", "Make a run of a Hugging Face folder", kGroupTraining},
+      {"import", "Make a run from a Hugging Face folder", kGroupTraining},
       {"export", "Write a run as a Hugging Face folder", kGroupTraining},
       {"quickstart", "Fetch a corpus, train with four schemes and compare them", kGroupCompare},
       {"study", "Run a matrix of configurations and compare them in one table", kGroupCompare},
@@ -426,7 +426,7 @@ CLI::App* add_listed_command(CLI::App& program, std::string_view name, std::stri
 std::unique_ptr<CLI::App> make_program(const std::map<std::string, AddCommand>& here,
                                        const std::function<void()>& elsewhere) {
   auto program = std::make_unique<CLI::App>(
-      "Trains and compares Transformers whose positional scheme is a switch (RoFormer and others).",
+      "Train and compare Transformers with a selectable positional scheme (RoFormer and others).",
       "roformer");
   program->set_version_flag("--version", fmt::format("roformer {}", kVersionAndCommit),
                             "print version and commit");

@@ -12,19 +12,18 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
       .add_option(
           "--reader", flags.reader,
           "auto (default): json-lines where a name ends in .jsonl, .ndjson or .parquet, else text; "
-          "json-lines: each line an object whose text is a document; text: lines as they stand; "
+          "json-lines: each line an object whose text is a document; text: lines as they are; "
           "verbatim, which keeps every byte; or libreoffice-help, whose HTML pages are documents")
       ->type_name("WORD");
   command
       .add_option("--text-field", flags.text_field,
-                  "the field that holds the text (default: text), of JSON Lines and "
-                  "Parquet")
+                  "field of JSON Lines or Parquet that holds the text (default: text)")
       ->type_name("NAME");
   command.add_option("--files", flags.files, "read these files instead of the recipe's")
       ->type_name("INPUT");
   command
       .add_option("--include", flags.include,
-                  "of folders and archives only the files whose names fit, as '*.txt'")
+                  "from folders and archives, only files whose names match, as '*.txt'")
       ->type_name("PATTERN")
       ->allow_extra_args(false);
   command.add_flag("--skip-binary", flags.skip_binary,
@@ -32,7 +31,7 @@ void add_corpus_flags(CLI::App& command, CorpusFlags& flags) {
   command.add_flag("--skip-broken", flags.skip_broken,
                    "leave out, with a warning, lines of JSON Lines that are no JSON objects");
   command.add_flag("--follow-links", flags.follow_links,
-                   "of folders read also what links out of them lead to");
+                   "also read what links out of a folder lead to");
 }
 
 std::string first_text_flag(const CorpusFlags& flags) {

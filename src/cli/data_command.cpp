@@ -34,7 +34,7 @@ struct PrepareArguments : PrepareFlags {
 std::filesystem::path standard_output(const std::vector<std::filesystem::path>& inputs) {
   const std::optional<std::filesystem::path> recipe = recipe_among(inputs);
   if (!recipe) {
-    throw_usage("--output", "is required", "name the folder to make; only a recipe has its own");
+    throw_usage("--output", "is required", "name the folder to make; only a recipe has a default");
   }
   return recipe->parent_path() / "prepared" / recipe->stem();
 }
@@ -149,14 +149,14 @@ void add_prepare(CLI::App& data) {
   command->add_flag("--remove-repeats", arguments->remove_repeats,
                     "leave out lines met before, anywhere in the corpus");
   command
-      ->add_option("--validation-fraction", arguments->validation_fraction,
-                   "share of the documents for validation (default: the recipe's, or 0.2; of "
-                   "pairs: or 0)")
+      ->add_option(
+          "--validation-fraction", arguments->validation_fraction,
+          "share of the documents for validation (default: the recipe's, else 0.2; for pairs, 0)")
       ->type_name("NUMBER")
       ->check(number_in(between(0, 1)));
   command
       ->add_option("--validation", arguments->validation,
-                   "files that are the validation set; no other part of INPUT is")
+                   "files for the validation set; none of INPUT is held out for it")
       ->type_name("INPUT");
   command
       ->add_option("--test-fraction", arguments->test_fraction,
@@ -167,15 +167,15 @@ void add_prepare(CLI::App& data) {
       ->type_name("INPUT");
   command
       ->add_option("--seed", arguments->seed,
-                   "of the choice of validation and test documents (default: 1)")
+                   "seed for choosing validation and test documents (default: 1)")
       ->check(not_negative())
       ->type_name("N");
-  command->add_option("--threads", arguments->threads, "that tokenise (default: all cores)")
+  command->add_option("--threads", arguments->threads, "threads to use (default: all cores)")
       ->check(CLI::Range(std::int64_t{1}, kMostThreads))
       ->type_name("N");
   command
       ->add_option("--shard-tokens", arguments->shard_tokens,
-                   "after which a shard ends; finished ones outlive a kill")
+                   "tokens per shard; finished shards survive a kill")
       ->capture_default_str()
       ->type_name("TOKENS")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
@@ -229,7 +229,7 @@ void add_inspect(CLI::App& data) {
              .details = "Reads every shard whole and compares its checksum. The examples are "
                         "masked rows, or pairs of sentences."});
   command->add_option("folder", *folder, "made by `data prepare`")->required()->type_name("FOLDER");
-  command->add_option("--length", options->length, "tokens in a row")
+  command->add_option("--length", options->length, "tokens per row")
       ->capture_default_str()
       ->type_name("TOKENS")
       ->check(CLI::Range(8, 1 << 20));
@@ -237,14 +237,14 @@ void add_inspect(CLI::App& data) {
       ->capture_default_str()
       ->type_name("N")
       ->check(CLI::Range(0, 1000));
-  command->add_option("--seed", options->seed, "of the rows and masks shown")
+  command->add_option("--seed", options->seed, "seed of the rows and masks shown")
       ->capture_default_str()
       ->type_name("N");
   command->add_flag("--whole-word", options->masking.whole_words, "mask whole words");
   command
       ->add_option("--overlap", *overlap,
-                   "of text: count the spans of so many tokens that a held-out set shares with the "
-                   "training set")
+                   "for text: count the spans of this many tokens that a held-out set shares with "
+                   "the training set")
       ->type_name("TOKENS")
       ->check(CLI::Range(1, 1 << 20));
   command->callback([folder, options, overlap] {

@@ -143,12 +143,12 @@ void add_triplets_command(CLI::App& data) {
   command->add_option("--split", arguments->split, "shares of train, validation and test")
       ->capture_default_str()
       ->type_name("A:B:C");
-  command->add_option("--seed", options.seed, "of the division, the swaps and what is drawn")
+  command->add_option("--seed", options.seed, "seed of the division, the swaps and what is drawn")
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--topic-field", options.topic_field, "draw triplets by this field")
       ->type_name("NAME");
-  command->add_option("--text-field", options.text_field, "of the text, with --topic-field")
+  command->add_option("--text-field", options.text_field, "field of the text, with --topic-field")
       ->capture_default_str()
       ->type_name("NAME");
   command->add_option("--per-text", options.per_text, "triplets with each text as A")

@@ -225,13 +225,13 @@ void add_evaluate_command(CLI::App& program) {
       "write a chart, FILE.svg, FILE.pdf or FILE.html: loss against length, or by position");
   command
       ->add_option("--errors", request.errors,
-                   "of a classifier or matcher: show the N mistakes that it is surest of")
+                   "show the N most confident mistakes of a classifier or matcher")
       ->check(not_negative());
   add_split_option(*command, request.split);
   command->add_option("--output", request.output,
                       "write the figures as JSON, with the loss at each position, into this file; "
-                      "of a translator: its translations");
-  command->add_option("--format", options->format, "of the tables: text, markdown or latex")
+                      "for a translator: its translations");
+  command->add_option("--format", options->format, "format of the tables: text, markdown or latex")
       ->check(CLI::IsMember({"text", "markdown", "latex"}))
       ->excludes(command->add_flag("--json", options->json, "one JSON object"));
   accept_settings(*command, options->opening.overrides, trained_model_flags());

@@ -128,7 +128,7 @@ void add_explain_command(CLI::App& program) {
   add_split_option(*command, flags->options.split);
   command
       ->add_option("--sequences", flags->options.sequences,
-                   "rows of text, or pairs of sentences, that are looked at")
+                   "rows of text, or sentence pairs, to analyse")
       ->check(positive())
       ->capture_default_str();
   command->add_option("--length", flags->options.length, "tokens of a row; default: as trained")

@@ -47,7 +47,7 @@ void add_export_command(CLI::App& program) {
   command->add_option("folder", options->folder, "new folder")->required();
   add_opening_flags(*command, options->opening);
   command->add_flag("--overwrite", options->overwrite,
-                    "replace an earlier export; a folder with a file of yours is never replaced");
+                    "replace an earlier export, unless you have added or changed a file in it");
   command->callback([options] { export_command(*options); });
 }
 

@@ -107,7 +107,7 @@ void add_fill_mask_command(CLI::App& program) {
       ->check(positive())
       ->capture_default_str();
   add_opening_flags(*command, options->opening);
-  command->add_flag("--json", options->json, "one object a line");
+  command->add_flag("--json", options->json, "one object per line");
   accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { fill_mask_command(*options); });
 }

@@ -167,8 +167,7 @@ void generate_command(const GenerateOptions& options) {
   const TaskFacts& facts =
       task_facts(definition_of_run(options.model, options.opening.checkpoint).task);
   if (!facts.causal) {
-    throw_usage(options.model,
-                fmt::format("is the run of a {}, wanted task causal_lm", facts.title),
+    throw_usage(options.model, fmt::format("is a run with task {}, wanted causal_lm", facts.name),
                 "`roformer fill-mask` fills the gaps of a masked language model, `roformer "
                 "translate` translates");
   }
@@ -264,7 +263,8 @@ void add_generate_command(CLI::App& program) {
   add_sampling_flags(*command, generation.sampling, generation.seed);
   command
       ->add_option("--stop", options->stops,
-                   "end before this text; several times: before the first of several")
+                   "end before this text; several times: before the first of several (`ids` still "
+                   "has its tokens)")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->check(CLI::Validator(
@@ -274,9 +274,9 @@ void add_generate_command(CLI::App& program) {
       ->capture_default_str();
   add_opening_flags(*command, options->opening);
   command->add_flag("--ignore-end", options->ignore_end,
-                    "go on with the next document where the model ends one");
+                    "continue with the next document where the model ends one");
   add_int8_flag(*command, options->opening.int8);
-  command->add_flag("--json", options->json, "one object a sample");
+  command->add_flag("--json", options->json, "one object per sample");
   accept_settings(*command, options->opening.overrides, trained_model_flags());
   command->callback([options] { generate_command(*options); });
 }

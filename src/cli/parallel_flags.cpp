@@ -98,13 +98,13 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
       ->group(kGroup);
   command
       .add_option("--pieces", flags.pieces,
-                  "train a vocabulary of so many pieces (BPE) from the training pairs")
+                  "train a vocabulary of this many pieces (BPE) from the training pairs")
       ->type_name("N")
       ->check(CLI::Range(6, 10'000'000))
       ->group(kGroup);
   command
       .add_flag("--separate-vocabularies", flags.separate,
-                "train one vocabulary a language instead of a joint one")
+                "train one vocabulary per language instead of a joint one")
       ->group(kGroup);
 
   PairRules& rules = flags.rules;
@@ -114,17 +114,22 @@ void add_parallel_flags(CLI::App& command, ParallelFlags& flags) {
         ->check(number_in(between(0, most)))
         ->group(kRules);
   };
-  rule("--shortest-words", rules.shortest_words, "each side has at least so many", 1e9);
-  rule("--longest-words", rules.longest_words, "and at most so many; 0: any", 1e9);
+  rule("--shortest-words", rules.shortest_words, "each side has at least this many words", 1e9);
+  rule("--longest-words", rules.longest_words, "each side has at most this many words; 0: any",
+       1e9);
   rule("--longest-pieces", rules.longest_pieces,
-       "each side has at most so many pieces of the vocabulary; 0: any", 1e9);
+       "each side has at most this many pieces of the vocabulary; 0: any", 1e9);
   rule("--length-ratio", rules.length_ratio,
        "pieces of the longer side for one of the shorter at most; 0: any", 1e9);
   rule("--script-share", rules.script_share,
-       "of the letters of each side, in the script of its language at least", 1.0);
-  command.add_flag("--remove-identical", rules.remove_identical, "pairs whose sides are the same")
+       "smallest share of each side's letters in the script of its language", 1.0);
+  command
+      .add_flag("--remove-identical", rules.remove_identical,
+                "leave out pairs whose sides are the same")
       ->group(kRules);
-  command.add_flag("--remove-duplicates", rules.remove_duplicates, "pairs met before")
+  command
+      .add_flag("--remove-duplicates", rules.remove_duplicates,
+                "leave out pairs that occurred before")
       ->group(kRules);
 }
 

@@ -63,14 +63,14 @@ void add_predict_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "predict",
       "roformer predict runs/sst2 reviews.txt\n"
-      "One text a line, pairs with a tab between, or CSV, TSV and JSON lines with named\n"
+      "One text per line, pairs with a tab between, or CSV, TSV and JSON lines with named\n"
       "columns. Prints them with the columns of the answers after them. Without FILE,\n"
       "standard input; it may be compressed. A line in, a line out: a blank line is\n"
       "answered by an empty one, blank lines at the end are ignored.\n"
       "A matcher reads triplets (A, B, C) or pairs, as JSON lines or TSV: the file's\n"
       "ending (.jsonl), its first line or --format tells which.\n"
-      "A tagger reads CoNLL columns, JSON lines with \"tokens\", or a sentence a line with\n"
-      "blanks between its words. It returns them with tags and probabilities added.\n"
+      "A tagger reads CoNLL columns, JSON lines with \"tokens\", or a sentence per line with\n"
+      "spaces between its words. It returns them with tags and probabilities added.\n"
       "An embedder answers pairs with their cosine.\n"
       "  --glue GLUE_DIR --output FOLDER writes the test predictions as the benchmark's\n"
       "  server takes them; runs of several tasks may share the folder.\n");
@@ -80,13 +80,13 @@ void add_predict_command(CLI::App& program) {
   CLI::Option* format =
       command
           ->add_option("--format", request.format,
-                       "of the texts: auto, tsv, jsonl or csv; for a tagger conll or text")
+                       "format of the texts: auto, tsv, jsonl or csv; for a tagger conll or text")
           ->check(CLI::IsMember({"auto", "tsv", "jsonl", "csv", "conll", "text"}))
           ->capture_default_str();
   CLI::Option* skip_broken =
       command->add_flag("--skip-broken", request.skip_broken,
                         "answer a JSON line that is no object by an empty line");
-  CLI::Option* json = command->add_flag("--json", request.json, "one JSON object a line");
+  CLI::Option* json = command->add_flag("--json", request.json, "one JSON object per line");
   CLI::Option* glue =
       command->add_option("--glue", request.glue, "predict the test set of this GLUE folder")
           ->excludes(json)

@@ -326,8 +326,8 @@ void add_runs_command(CLI::App& program) {
   CLI::App* compare = add_runs_subcommand(
       *command, "compare", "Show figures and settings of several runs side by side",
       "Of runs of different tasks, only the figures that all have. A folder of runs, such as a\n"
-      "study's, means all of its runs. --chart also draws their curves, of trainings that\n"
-      "still go on too. CSV has the figures only.\n"
+      "study's, means all of its runs. --chart also draws their curves, even of runs\n"
+      "still in progress. CSV has the figures only.\n"
       "  roformer runs compare runs/rope runs/alibi --chart curves.html\n");
   compare->add_option("runs", options->runs, "folders of runs")->required();
   compare->add_option("--chart", options->page, "write a page with curves, figures and settings")

@@ -83,12 +83,12 @@ void add_bleu_flags(CLI::App& command, ScoreOptions& options) {
           "tables: --tokenize moses-compound")
       ->excludes(tokenize);
   add_word(command, "--language", languages, options.bleu.language,
-           "of the text, for moses-compound alone: de (default) or en");
+           "language of the text, only for moses-compound: de (default) or en");
   command.add_flag("--lowercase", options.bleu.lowercase, "ignore case");
   add_word(command, "--smooth-method", smoothings, options.bleu.smoothing,
-           "of orders without a match: exp (default), floor, add-k or none");
+           "smoothing of orders without a match: exp (default), floor, add-k or none");
   command.add_option("--smooth-value", options.bleu.smoothing_value,
-                     "of floor (default 0.1) and add-k (1)");
+                     "value of floor (default 0.1) and add-k (1)");
 }
 
 void add_chrf_flags(CLI::App& command, ScoreOptions& options) {
@@ -127,7 +127,7 @@ void add_significance_flags(CLI::App& command, ScoreOptions& options) {
                 "paired approximate randomization test against HYPOTHESES")
       ->excludes(bootstrap);
   add_number(command, "--paired-ar-n", options.randomization_trials, "trials", positive());
-  add_number(command, "--seed", options.seed, "of the tests (NumPy's generator)", positive());
+  add_number(command, "--seed", options.seed, "seed of the tests (NumPy's generator)", positive());
 }
 
 // Adds a group of options, which the help lists together.
@@ -411,7 +411,7 @@ void add_score_command(CLI::App& program) {
       program, "score",
       "roformer score output.de reference.de --metrics bleu,chrf\n"
       "roformer score output.de reference.de --other baseline.de --paired-bs\n"
-      "One detokenized translation a line; plain or compressed; - is standard input. Every\n"
+      "One detokenized translation per line; plain or compressed; - is standard input. Every\n"
       "score has the signature of how it was computed.\n");
   add_score_flags(*command, *options);
   command->callback([options] { score_command(*options); });

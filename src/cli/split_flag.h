@@ -12,7 +12,7 @@ inline void add_split_option(CLI::App& command, Split& split) {
   command
       .add_option_function<std::string>(
           "--split", [&split](const std::string& name) { split = measured_split(name); },
-          "of the data: validation or test")
+          "split of the data: validation or test")
       ->check(CLI::IsMember({"validation", "test"}))
       ->default_str(std::string(to_string(split)));
 }

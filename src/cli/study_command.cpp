@@ -193,7 +193,7 @@ void require_success(const StudyOutcome& outcome) {
                       "; the same command tries them again");
   };
   if (study.tuning) {
-    throw_failed(outcome.failed_trials, "trainings of the tuning", *study.tuning->study);
+    throw_failed(outcome.failed_trials, "tuning runs", *study.tuning->study);
   }
   throw_failed(outcome.failed, "runs", study);
   require_evaluations(outcome);
@@ -245,7 +245,7 @@ void run_and_compare(const StudyCommandOptions& options, const StudyShard& shard
                         .origin = origin});
   if (outcome.signal != 0) {
     std::cerr << asked.folder.string()
-              << ": stopped by a signal; the same command goes on from here\n";
+              << ": stopped by a signal; the same command continues from here\n";
     throw CLI::RuntimeError(kSignalExit + outcome.signal);
   }
   if (outcome.waiting > 0 || outcome.drawn_elsewhere) return say_shard_done(options, outcome);
@@ -303,7 +303,7 @@ void add_study_command(CLI::App& program) {
   CLI::App* command = add_listed_command(
       program, "study",
       "Runs what is not done yet into runs/STUDY/RUN, prints the table and writes\n"
-      "runs/STUDY/report.html and table.{md,tex,csv,json}. A study that was stopped goes on.\n"
+      "runs/STUDY/report.html and table.{md,tex,csv,json}. A study that was stopped continues.\n"
       "  --KEY A,B                     one more axis, or other values of one: --seed 1,2,3\n"
       "  --run NAME                    name of the study\n"
       "On several machines that share a folder, each with its own K of 1 to 8:\n"
@@ -325,10 +325,9 @@ void add_study_command(CLI::App& program) {
           ->excludes(record);
   CLI::Option* table = command->add_option(
       "--table", options->table,
-      "which one --render prints: spread, spread:FIGURE, results, differences, "
-      "target_differences, lengths, translations, translation_tests or tuning "
-      "(default: the first); which --merge prints: results, differences or apart "
-      "(default: all)");
+      "table that --render prints: spread, spread:FIGURE, results, differences, "
+      "target_differences, lengths, translations, translation_tests or tuning (default: the "
+      "first); which --merge prints: results, differences or apart (default: all)");
   command
       ->add_option("--chart", options->chart,
                    "--render prints this chart as SVG, or as PDF with --format pdf: curves, "
@@ -357,9 +356,8 @@ void add_study_command(CLI::App& program) {
                     "rows in the file's order instead of the best first");
   command
       ->add_option("--format", options->format,
-                   "of the table: text, markdown, csv, json or latex (default text; of --render "
-                   "markdown); of "
-                   "--chart: svg or pdf (default svg)")
+                   "format of the table: text, markdown, csv, json or latex (default text; for "
+                   "--render markdown); of --chart: svg or pdf (default svg)")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json", "latex", "svg", "pdf"}));
   command->add_option("--jobs", options->jobs, "runs at a time (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}));

@@ -345,7 +345,7 @@ void add_train(CLI::App& parent) {
                   "Hugging Face's trainers learn. transformers' AutoTokenizer loads the folder."});
   add_corpus_flags(*command, arguments->corpus);
   add_word(*command, "--side", arguments->side,
-           "of a recipe of sentence pairs: both (a joint vocabulary), source or target",
+           "side of a recipe of sentence pairs: both (a joint vocabulary), source or target",
            {"both", "source", "target"});
   command->add_option("--output", arguments->output, "folder to make")
       ->required()
@@ -358,7 +358,7 @@ void add_train(CLI::App& parent) {
       ->check(CLI::Range(6, 10'000'000));
   add_value(*command, "--sample", arguments->sample,
             "sentences kept in memory for training, drawn evenly; 0: all", "N");
-  add_value(*command, "--seed", arguments->seed, "of the sample", "N");
+  add_value(*command, "--seed", arguments->seed, "seed of the sample", "N");
   add_value(*command, "--coverage", arguments->training.character_coverage,
             "share of the characters that get a piece", "NUMBER")
       ->check(number_in(between(0.9, 1)));
@@ -370,7 +370,7 @@ void add_train(CLI::App& parent) {
   add_value(*command, "--min-frequency", arguments->vocabulary.min_frequency,
             "wordpiece, byte_level: how often a pair of pieces occurs that becomes one", "N");
   add_value(*command, "--alphabet", arguments->vocabulary.most_characters,
-            "wordpiece: the most characters that get a piece, the rarest do not; 0: all", "N");
+            "wordpiece: at most this many characters get a piece, the rarest do not; 0: all", "N");
   command->add_flag("--cased", arguments->cased, "wordpiece: keep upper case and accents");
   command
       ->add_option("--special", arguments->vocabulary.special,
@@ -404,9 +404,9 @@ void add_count(CLI::App& parent) {
        .summary = "Make a tokenizer of Chinese words: the most frequent ones of a corpus",
        .details = "roformer tokenizer count zhwiki.txt --dictionary dict.txt --pieces 20000\n"
                   "    --output words\n"
-                  "The text is cut into the words of the dictionary (jieba's format, a word and "
-                  "its count a line; Debian's python3-jieba has one), and the most frequent words "
-                  "and characters are the vocabulary."});
+                  "The text is cut into the words of the dictionary (jieba's format, one word and "
+                  "its count per line; Debian's python3-jieba has one), and the most frequent "
+                  "words and characters are the vocabulary."});
   TrainArguments& corpus = arguments->corpus;
   add_corpus_flags(*command, corpus.corpus);
   command
@@ -431,7 +431,7 @@ void add_encode(CLI::App& parent) {
   CLI::App* command = add_command(
       parent, {.name = "encode",
                .summary = "Write the ids of each line of standard input",
-               .details = "One line of output a line of input, without special tokens."});
+               .details = "One line of output per line of input, without special tokens."});
   add_tokenizer_flags(*command, *arguments, true);
   command->add_flag("--pieces", flags->pieces, "write the pieces instead of their ids");
   command->add_flag("--special", flags->special,
@@ -443,11 +443,11 @@ void add_encode(CLI::App& parent) {
 void add_decode(CLI::App& parent) {
   auto arguments = std::make_shared<TokenizerFlags>();
   auto with_special = std::make_shared<bool>(false);
-  CLI::App* command = add_command(
-      parent, {.name = "decode",
-               .summary = "Write the text of each line of ids on standard input",
-               .details = "The reverse of `tokenizer encode`: one line of output a line "
-                          "of input, in which line breaks become spaces."});
+  CLI::App* command =
+      add_command(parent, {.name = "decode",
+                           .summary = "Write the text of each line of ids on standard input",
+                           .details = "The reverse of `tokenizer encode`: one line of output per "
+                                      "line of input, in which line breaks become spaces."});
   add_tokenizer_flags(*command, *arguments, true);
   command->add_flag("--with-special", *with_special, "write special tokens too");
   command->callback(

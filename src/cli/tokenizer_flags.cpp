@@ -23,8 +23,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags, bool position
   CLI::Option* const dictionary =
       command
           .add_option("--dictionary", flags.settings.dictionary,
-                      "of Chinese words, as jieba's dict.txt: with --wordpiece the tokenizer of "
-                      "WoBERT and the Chinese RoFormer")
+                      "dictionary of Chinese words, like jieba's dict.txt: with --wordpiece the "
+                      "tokenizer of WoBERT and the Chinese RoFormer")
           ->type_name("FILE")
           ->needs(wordpiece);
   command

@@ -42,7 +42,7 @@ void print_summary(const Settings& settings, const TrainingSummary& summary) {
   const auto path = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::signal) {
     // Ignores errors: the terminal may be closed, but the run is saved.
-    std::fputs(fmt::format("{}: stopped by a signal at step {}; go on with --resume\n", path,
+    std::fputs(fmt::format("{}: stopped by a signal at step {}; continue with --resume\n", path,
                            format_count(summary.consumed.steps))
                    .c_str(),
                stdout);
@@ -132,13 +132,13 @@ std::optional<TrainingSummary> earlier_end(const Settings& settings, ExistingRun
 void say_ended_before(const Settings& settings, const TrainingSummary& summary) {
   const std::string run = (settings.runs / settings.run).string();
   if (summary.reason == StopReason::patience) {
-    fmt::print("{}: had ended already, by training.patience {}; --training.patience 0 goes on\n",
+    fmt::print("{}: was already ended by training.patience {}; --training.patience 0 continues\n",
                run, settings.training.patience);
     return;
   }
   const Period& steps = settings.training.steps;
   const std::string way = settings.stages.empty()
-                              ? fmt::format("--training.steps {} goes on",
+                              ? fmt::format("--training.steps {} continues",
                                             to_string(Period{2 * steps.amount, steps.unit}))
                               : fmt::format("--model.from {} starts another from its weights", run);
   fmt::print("{}: was finished already (training.steps {}); {}\n", run, to_string(steps), way);
@@ -190,7 +190,7 @@ void take_folder(TrainOptions& options) {
   }
   if (!options.resumes) {
     throw_usage(options.config, "is a folder, wanted a configuration file",
-                is_run(folder) ? "--resume goes on with the run in it"
+                is_run(folder) ? "--resume continues the run in it"
                                : "for instance configs/quickstart.yaml");
   }
   for (const Override& flag : options.overrides) {
@@ -246,8 +246,8 @@ void add_train_command(CLI::App& program) {
   CLI::Option* resume =
       command
           ->add_option("--resume", options->resume,
-                       "go on from the last whole checkpoint, with the stored configuration and "
-                       "the flags given; auto: begin where there is no run yet")
+                       "continue from the last intact checkpoint, with the stored configuration "
+                       "and the flags given; auto: start a new run if there is none")
           ->expected(0, 1)
           ->type_name("[auto]");
   command->add_flag("--overwrite", options->overwrite, "remove what an earlier run wrote")

@@ -33,9 +33,9 @@ std::vector<CLI::Option*> add_sampling_flags(CLI::App& command, SamplingSettings
           ->capture_default_str(),
       command
           .add_option("--top-p", sampling.top_p,
-                      "choose among the fewest tokens that have this probability together")
+                      "choose among the fewest tokens whose probabilities sum to this")
           ->capture_default_str(),
-      command.add_option("--seed", seed, "of the choices")
+      command.add_option("--seed", seed, "random seed for sampling")
           ->check(not_negative())
           ->capture_default_str(),
   };

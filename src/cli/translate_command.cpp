@@ -244,8 +244,8 @@ void add_translate_command(CLI::App& program) {
       program, "translate",
       "roformer translate runs/en-de < in.txt > out.txt\n"
       "A line in, a line out, in order (N lines with --n-best N); blank lines stay\n"
-      "blank. Lines may be compressed or UTF-16 with its mark. Several runs of one vocabulary "
-      "translate together. With --score, each\n"
+      "blank. Lines may be compressed or UTF-16 with its mark. Several runs with one vocabulary "
+      "form an ensemble. With --score, each\n"
       "line is a source, a tab and a translation, and its probability is printed\n"
       "(--format json or marian).\n"
       "--sample draws translations in place of the search, --n-best N of each line.\n"

@@ -72,7 +72,7 @@ class Checker {
     for (const std::string& name : names) {
       if (seen.insert(name).second) continue;
       problem({key}, fmt::format("names {} twice", printable(name)),
-              "each output has another name");
+              "give each output a different name");
       return;
     }
   }
@@ -118,10 +118,10 @@ class Checker {
               "a divisor of model.heads");
     }
     if (model.norm_kind == NormKind::rms_norm && model.bias) {
-      problem({"model.norm_kind", "model.bias"},
-              "got rms_norm beside model.bias true, but RMSNorm has none",
-              "model.bias: false; queries, keys and values may have one by "
-              "model.query_key_value_bias");
+      problem(
+          {"model.norm_kind", "model.bias"},
+          "got rms_norm with model.bias true, but RMSNorm has no bias",
+          "model.bias: false; model.query_key_value_bias gives one to queries, keys and values");
     }
     if (model.embedding_norm && model.norm == NormPlacement::post) {
       problem({"model.embedding_norm", "model.norm"},
@@ -157,10 +157,10 @@ class Checker {
   void data() {
     const MaskingSettings& masking = s_.data.masking;
     if (masking.mask + masking.random > 1 + 1e-9) {
-      problem({"data.masking.random", "data.masking.mask"},
-              fmt::format("mask {} and random {} are more than 1 together", masking.mask,
-                          masking.random),
-              "the rest of the chosen tokens stays as it is");
+      problem(
+          {"data.masking.random", "data.masking.mask"},
+          fmt::format("mask {} and random {} add up to more than 1", masking.mask, masking.random),
+          "the rest of the chosen tokens stays as it is");
     }
     const TaskData data = task_facts(s_.task).data;
     const bool texts = data == TaskData::glue_folder || data == TaskData::labelled_files ||
@@ -383,7 +383,7 @@ class Checker {
               fmt::format("{} tokens do not hold one row of data.length {}", training.batch_tokens,
                           s_.data.length));
     }
-    decline();
+    decay();
     idle_muon();
   }
 
@@ -406,15 +406,15 @@ class Checker {
     return period.amount / steps.amount;
   }
 
-  // The decline of wsd.
-  void decline() {
+  // The decay of wsd.
+  void decay() {
     const TrainingSettings& training = s_.training;
     static const TrainingSettings defaults;
     const bool by_ratio = training.decay_ratio != defaults.decay_ratio;
     if (training.schedule != ScheduleKind::wsd) {
       const auto idle = [&](const char* key, const std::string& value) {
         problem({key, "training.schedule"},
-                fmt::format("got {}, but the schedule {} has no decline of that length", value,
+                fmt::format("got {}, but the schedule {} has no separate decay", value,
                             to_word(training.schedule)),
                 "training.schedule: wsd");
       };
@@ -433,8 +433,8 @@ class Checker {
                                 fall = share(training.decay, training.decay_ratio);
     if (rise && fall && *rise <= 1 && *rise + *fall > 1 + 1e-9) {
       problem({"training.decay", "training.decay_ratio", "training.warmup", "training.steps"},
-              fmt::format("a warm-up of {:.4g} and a decline of {:.4g} of the training ({}) are "
-                          "longer than it together",
+              fmt::format("a warm-up of {:.4g} and a decay of {:.4g} of the run ({}) are together "
+                          "longer than the run",
                           *rise, *fall, to_string(training.steps)),
               "--training.decay 0 --training.decay_ratio 0.1 is a tenth of any training");
     }

@@ -182,7 +182,7 @@ Json json_schema_of_settings() {
   result.update(members_below("", names, ""));
   result["properties"]["extends"] = {
       {"type", "string"},
-      {"description", "a file whose keys this one changes, relative to this one"}};
+      {"description", "a file whose keys this one overrides; its path is relative to this file"}};
   Json& definitions = result["definitions"] = Json::object();
   for (const std::string& name : names) {
     if (const Key* const key = find_key(name)) {

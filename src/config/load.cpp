@@ -30,7 +30,7 @@ YamlFile read_run_file(const std::filesystem::path& file, Problems& problems) {
     const bool varies = yaml.sections.contains("matrix") || yaml.sections.contains("variants");
     problems.add(section.file.string() + ":" + std::to_string(section.line), name,
                  varies ? "this file describes a study, not a single run"
-                        : "is of a study, and this file varies nothing",
+                        : "belongs to a study, but this file varies nothing",
                  varies ? "roformer study " + file.string()
                         : "a `matrix:` or `variants:` makes it a study; without `" + name +
                               ":` it is a single run");
@@ -115,14 +115,14 @@ bool has_no_random_features(const Settings& settings) {
   return settings.attention.kernel != AttentionKernel::favor && settings.attention.layers.empty();
 }
 constexpr const char* kOfRandomFeatures =
-    "is of FAVOR+'s random features, which this kernel does not have";
+    "is for FAVOR+'s random features, which this kernel does not have";
 constexpr const char* kFavor = "--attention.kernel favor, or leave it out";
 
 const std::array kIdleKeys{
     IdleKey{"training.batch",
             [](const Settings& settings) { return settings.training.batch_tokens > 0; },
-            "says nothing where training.batch_tokens counts what is in a batch",
-            "--training.batch_tokens N, or 0 of them for --training.batch"},
+            "has no effect while training.batch_tokens sets the batch size",
+            "--training.batch_tokens N, or 0 to use --training.batch"},
     IdleKey{"attention.features", has_no_random_features, kOfRandomFeatures, kFavor},
     IdleKey{"attention.redraw", has_no_random_features, kOfRandomFeatures, kFavor}};
 

@@ -70,12 +70,12 @@ std::vector<Key> position_keys() {
                    {.help = "the scheme of a translator's decoder; same: position.scheme",
                     .words = decoder_names(),
                     .tasks = {TaskKind::translation}}),
-      ROFORMER_KEY(position.cross,
-                   {.help = "whose rotations the attention to the source uses (RoFormer leaves it "
-                            "unrotated; rope: target and source positions count from their own "
-                            "beginnings)",
-                    .words = cross_names(),
-                    .tasks = {TaskKind::translation}}),
+      ROFORMER_KEY(
+          position.cross,
+          {.help = "scheme whose rotations cross-attention uses (RoFormer leaves it unrotated; "
+                   "rope: source and target positions each count from their own start)",
+           .words = cross_names(),
+           .tasks = {TaskKind::translation}}),
   };
   for (const SchemeDefinition& scheme : scheme_definitions()) {
     if (!scheme.options) continue;

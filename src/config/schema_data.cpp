@@ -32,7 +32,7 @@ std::vector<TaskKind> tasks_that_divide() {
 std::vector<Key> data_keys() {
   return {
       ROFORMER_KEY(tokenizer.kind,
-                   {.help = "auto tells it from the file", .tasks = tasks_of_texts()}),
+                   {.help = "auto: detected from the file", .tasks = tasks_of_texts()}),
       ROFORMER_KEY(
           tokenizer.file,
           {.help =
@@ -44,8 +44,8 @@ std::vector<Key> data_keys() {
                     .tasks = tasks_of_texts()}),
       ROFORMER_KEY(
           tokenizer.dictionary,
-          {.help = "of Chinese words with their counts, as jieba's dict.txt: makes "
-                   "tokenizer.file, a vocab.txt, the word tokenizer of WoBERT and RoFormer",
+          {.help = "dictionary of Chinese words with their counts, like jieba's dict.txt: turns "
+                   "tokenizer.file, a vocab.txt, into the word tokenizer of WoBERT and RoFormer",
            .tasks = tasks_of_texts()}),
       ROFORMER_KEY(tokenizer.characters,
                    {.help = "every Chinese character is a piece; tokenizer.dictionary only says "
@@ -78,26 +78,27 @@ std::vector<Key> data_keys() {
            .decides = Decides::nothing}),
       ROFORMER_KEY(data.length, {.unit = "tokens",
                                  .range = between(2, 1 << 20),
-                                 .help = "length of a row; of texts and pairs: the longest that is "
-                                         "not cut off; probe: the longest of training"}),
+                                 .help = "length of a row; texts and pairs: longer ones are cut "
+                                         "off; probe: the longest in training"}),
       ROFORMER_KEY(data.cross_documents,
                    {.help = "rows are filled from consecutive documents; true: attention sees "
                             "across the separator between them (RoBERTa's FULL-SENTENCES)",
                     .tasks = {kMlm, kCausal}}),
-      ROFORMER_KEY(data.validation_fraction,
-                   {.unit = "share of the documents",
-                    .range = {.low = 0, .high = 1, .high_open = true},
-                    .help = "that the data set must have been prepared with (RoFormer 4.2: 0.2; "
-                            "0: any), or the share of data.train that is held out where "
-                            "data.validation is empty (0: a tenth)",
-                    .tasks = tasks_that_divide(),
-                    .decides = Decides::nothing}),
-      ROFORMER_KEY(data.validation_tokens, {.unit = "tokens",
-                                            .range = at_least(1),
-                                            .help = "a validation uses at most so many, in whole "
-                                                    "rows",
-                                            .tasks = {kMlm, kCausal},
-                                            .decides = Decides::figures}),
+      ROFORMER_KEY(
+          data.validation_fraction,
+          {.unit = "share of the documents",
+           .range = {.low = 0, .high = 1, .high_open = true},
+           .help =
+               "the share that the data set must have been prepared with (RoFormer 4.2: 0.2; 0: "
+               "any), or the share of data.train held out if data.validation is empty (0: a tenth)",
+           .tasks = tasks_that_divide(),
+           .decides = Decides::nothing}),
+      ROFORMER_KEY(data.validation_tokens,
+                   {.unit = "tokens",
+                    .range = at_least(1),
+                    .help = "a validation uses at most this many, in whole rows",
+                    .tasks = {kMlm, kCausal},
+                    .decides = Decides::figures}),
       ROFORMER_KEY(data.loader_threads, {.unit = "threads",
                                          .range = between(0, 256),
                                          .help = "threads that make batches ahead; 0: made when "
@@ -109,22 +110,23 @@ std::vector<Key> data_keys() {
                                    .decides = Decides::nothing}),
       ROFORMER_KEY(data.masking.probability, {.unit = "share of the tokens",
                                               .range = {.low = 0, .high = 1, .low_open = true},
-                                              .help = "chosen to be predicted (BERT: 0.15)",
+                                              .help = "tokens chosen to be predicted (BERT: 0.15)",
                                               .tasks = {kMlm}}),
       ROFORMER_KEY(data.masking.mask, {.unit = "share of the chosen",
                                        .range = between(0, 1),
-                                       .help = "becomes [MASK] (BERT: 0.8)",
+                                       .help = "chosen tokens that become [MASK] (BERT: 0.8)",
                                        .tasks = {kMlm}}),
       ROFORMER_KEY(data.masking.random,
                    {.unit = "share of the chosen",
                     .range = between(0, 1),
-                    .help = "becomes a random token, the rest stays (BERT: 0.1)",
+                    .help = "chosen tokens that become a random token; the rest stay (BERT: 0.1)",
                     .tasks = {kMlm}}),
-      ROFORMER_KEY(data.masking.whole_words,
-                   {.help = "all pieces of a word are chosen together (BERT's later models; of "
-                            "Chinese words where the tokenizer has a dictionary). In scripts "
-                            "without spaces a piece is a word, and more than 32 pieces are none",
-                    .tasks = {kMlm}}),
+      ROFORMER_KEY(
+          data.masking.whole_words,
+          {.help = "all pieces of a word are chosen together (BERT's later models; Chinese words "
+                   "if the tokenizer has a dictionary). In scripts without spaces each piece is a "
+                   "word; more than 32 pieces do not count as a word",
+           .tasks = {kMlm}}),
   };
 }
 

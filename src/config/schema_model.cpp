@@ -30,13 +30,13 @@ std::vector<Key> model_keys() {
                     .range = between(0, 65536),
                     .help = "features of a head, where all heads together are not the width (Qwen "
                             "3: 128); 0: the width divided by the heads"}),
-      ROFORMER_KEY(model.key_value_heads,
-                   {.unit = "heads",
-                    .range = between(0, 1024),
-                    .help = "heads of keys and values, each shared by as many heads of queries "
-                            "(grouped-query attention, Ainslie 2023; Llama 3: 8 for 32); 0: "
-                            "model.heads",
-                    .tasks = tasks_of_one_stack()}),
+      ROFORMER_KEY(
+          model.key_value_heads,
+          {.unit = "heads",
+           .range = between(0, 1024),
+           .help = "heads of keys and values, each shared by the same number of query heads "
+                   "(grouped-query attention, Ainslie 2023; Llama 3: 8 for 32); 0: model.heads",
+           .tasks = tasks_of_one_stack()}),
       ROFORMER_KEY(model.feed_forward, {.unit = "features",
                                         .range = between(1, 1 << 20),
                                         .help = "inner width of the feed-forward part, usually 4 "
@@ -44,8 +44,8 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.embedding_width,
                    {.unit = "features",
                     .range = between(0, 65536),
-                    .help = "width of the embedding, projected to the width after it "
-                            "(RoFormer's embedding_size); 0: the width, no projection"}),
+                    .help = "width of the embedding, then projected to model.width (RoFormer's "
+                            "embedding_size); 0: the width, no projection"}),
       ROFORMER_KEY(model.vocabulary,
                    {.unit = "tokens", .range = between(0, 1 << 24), .help = "0: the tokenizer's"}),
       ROFORMER_KEY(model.token_types, {.unit = "types",
@@ -95,9 +95,10 @@ std::vector<Key> model_keys() {
                    {.range = above(0),
                     .help = "added to the variance or mean square in norms (BERT: 1e-12; Llama: "
                             "1e-5)"}),
-      ROFORMER_KEY(model.dropout, {.unit = "probability",
-                                   .range = below_one(),
-                                   .help = "after the embedding and each sublayer (BERT: 0.1)"}),
+      ROFORMER_KEY(model.dropout,
+                   {.unit = "probability",
+                    .range = below_one(),
+                    .help = "dropout after the embedding and each sublayer (BERT: 0.1)"}),
       ROFORMER_KEY(model.embedding_scale,
                    {.help = "sqrt_width: the token embedding times the square root of the width "
                             "before a position is added (Vaswani 2017, 3.4)"}),
@@ -109,21 +110,22 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(model.tie_output,
                    {.help = "the language head's projection is the token table (Press 2017)",
                     .tasks = tasks_of_one_stack()}),
-      ROFORMER_KEY(model.initialization,
-                   {.unit = "standard deviation",
-                    .range = above(0),
-                    .help = "normal cut at two standard deviations (BERT: 0.02)"}),
+      ROFORMER_KEY(
+          model.initialization,
+          {.unit = "standard deviation",
+           .range = above(0),
+           .help = "initial weights: normal, truncated at two standard deviations (BERT: 0.02)"}),
       ROFORMER_KEY(model.family,
                    {.help = "family of Hugging Face models (model_type of config.json) that an "
                             "export takes if it can express the model, as distilbert; empty: the "
                             "first that can. An imported model's is its folder's",
                     .decides = Decides::nothing}),
-      ROFORMER_KEY(model.from, {.help = "start from the weights of a run, a checkpoint or a "
-                                        "Hugging Face folder; shape, scheme and tokenizer are its "
-                                        "own where nothing else is given"}),
+      ROFORMER_KEY(model.from,
+                   {.help = "start from the weights of a run, a checkpoint or a Hugging Face "
+                            "folder; shape, scheme and tokenizer are taken from it unless given"}),
       ROFORMER_KEY(model.from_weights,
                    {.help = "false: take only the shape, scheme and tokenizer of model.from and "
-                            "begin with new weights, the floor of a comparison"}),
+                            "start with new weights, as the baseline of a comparison"}),
       ROFORMER_KEY(model.freeze_embeddings,
                    {.help = "do not train the embeddings and what all layers share: tables and "
                             "biases of positions"}),
@@ -137,8 +139,8 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(attention.dropout,
                    {.unit = "probability",
                     .range = below_one(),
-                    .help = "of the attention probabilities (BERT: 0.1). The tiles of the CPU "
-                            "need 0; anything else takes the slower form"}),
+                    .help = "dropout of the attention probabilities (BERT: 0.1). The CPU's tiled "
+                            "kernel needs 0; any other value takes the slower one"}),
       ROFORMER_KEY(attention.window,
                    {.unit = "tokens",
                     .range = between(0, 1 << 20),
@@ -151,10 +153,11 @@ std::vector<Key> model_keys() {
       ROFORMER_KEY(attention.log_n_length, {.unit = "tokens",
                                             .range = between(2, 1 << 20),
                                             .help = "N of log_n: the training length"}),
-      ROFORMER_KEY(attention.features,
-                   {.unit = "features",
-                    .range = between(0, 65536),
-                    .help = "of favor; 0: D ln D rounded to even, D the width of a head"}),
+      ROFORMER_KEY(
+          attention.features,
+          {.unit = "features",
+           .range = between(0, 65536),
+           .help = "random features of favor; 0: D ln D rounded to even, D the width of a head"}),
       ROFORMER_KEY(attention.redraw,
                    {.unit = "steps",
                     .range = at_least(0),

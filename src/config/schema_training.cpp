@@ -15,7 +15,7 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.batch_tokens,
                    {.unit = "tokens",
                     .range = between(0, 1 << 30),
-                    .help = "fill batches up to so many tokens (translation: on each side), "
+                    .help = "fill batches up to this many tokens (translation: on each side), "
                             "instead of a fixed number of rows; 0: use training.batch",
                     .tasks = {TaskKind::glue, TaskKind::classification, TaskKind::tagging,
                               TaskKind::embedding, TaskKind::translation, TaskKind::matching}}),
@@ -26,23 +26,24 @@ std::vector<Key> training_keys() {
                             "share them and, where they do not go round, their rows"}),
       ROFORMER_KEY(training.learning_rate,
                    {.range = above(0),
-                    .help = "peak of the schedule, of AdamW (Loshchilov 2019)",
+                    .help = "AdamW's learning rate at the peak of the schedule (Loshchilov 2019)",
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.schedule,
                    {.help = "shape after the warm-up; inverse_square_root: Vaswani 2017, 5.3; wsd: "
-                            "constant, then a linear decline over training.decay (Hu 2024)"}),
+                            "constant, then a linear decay over training.decay (Hu 2024)"}),
       ROFORMER_KEY(training.decay,
-                   {.help = "wsd: how long the decline at the end lasts; runs that begin it at "
-                            "another step can share the checkpoint before it",
+                   {.help = "wsd: length of the decay at the end; runs that start it at different "
+                            "steps can share the checkpoint before it",
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.decay_ratio,
                    {.unit = "share of the steps",
                     .range = between(0, 1),
-                    .help = "wsd: length of the decline where training.decay is 0",
+                    .help = "wsd: length of the decay where training.decay is 0",
                     .decides = Decides::figures}),
       ROFORMER_KEY(
           training.warmup,
-          {.help = "the rate rises linearly from training.initial_learning_rate to the peak",
+          {.help =
+               "the learning rate rises linearly from training.initial_learning_rate to the peak",
            .decides = Decides::figures}),
       ROFORMER_KEY(training.warmup_ratio,
                    {.unit = "share of the steps",
@@ -51,12 +52,13 @@ std::vector<Key> training_keys() {
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.initial_learning_rate,
                    {.range = at_least(0),
-                    .help = "where the warm-up begins: step k of W has initial + (peak - initial) "
-                            "k/W (RoFormer 4.1: 1e-7)",
+                    .help = "learning rate at the start of the warm-up: step k of W has initial + "
+                            "(peak - initial) k/W (RoFormer 4.1: 1e-7)",
                     .decides = Decides::figures}),
-      ROFORMER_KEY(training.final_learning_rate, {.unit = "share of the peak",
-                                                  .range = between(0, 1),
-                                                  .help = "where linear, cosine and wsd end"}),
+      ROFORMER_KEY(training.final_learning_rate,
+                   {.unit = "share of the peak",
+                    .range = between(0, 1),
+                    .help = "learning rate at the end of linear, cosine and wsd"}),
       ROFORMER_KEY(training.optimizer,
                    {.help = "adamw for all parameters, or muon for the matrices inside the layers "
                             "(Jordan 2024) and adamw for the others"}),
@@ -69,7 +71,7 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(training.muon.nesterov, {.help = "muon looks one step of the momentum ahead"}),
       ROFORMER_KEY(training.muon.iterations,
                    {.range = between(1, 20),
-                    .help = "steps of Newton and Schulz that make an update orthogonal"}),
+                    .help = "Newton-Schulz iterations that orthogonalise an update"}),
       ROFORMER_KEY(training.muon.scale,
                    {.help = "original: sqrt(max(1, rows / columns)) (Jordan 2024); "
                             "match_rms_adamw: 0.2 sqrt(max(rows, columns)), so that AdamW's "
@@ -78,8 +80,10 @@ std::vector<Key> training_keys() {
                    {.range = {.low = 0, .high = 1, .low_open = true},
                     .help = "factor of the learning rate for each layer below the head "
                             "(Howard 2018; ELECTRA: 0.8); 1: the same everywhere"}),
-      ROFORMER_KEY(training.beta1, {.range = below_one(), .help = "AdamW's decay of the mean"}),
-      ROFORMER_KEY(training.beta2, {.range = below_one(), .help = "AdamW's decay of the variance"}),
+      ROFORMER_KEY(training.beta1,
+                   {.range = below_one(), .help = "AdamW's decay of the first moment (mean)"}),
+      ROFORMER_KEY(training.beta2,
+                   {.range = below_one(), .help = "AdamW's decay of the second moment (variance)"}),
       ROFORMER_KEY(training.epsilon, {.range = above(0), .help = "AdamW's guard of the division"}),
       ROFORMER_KEY(training.weight_decay,
                    {.range = at_least(0),
@@ -95,55 +99,58 @@ std::vector<Key> training_keys() {
                             "training.patience, and which the commands use unless --weights says "
                             "otherwise; ema needs training.ema"}),
       ROFORMER_KEY(training.clip, {.range = at_least(0),
-                                   .help = "largest norm of the whole gradient; 0: no limit",
+                                   .help = "gradients are clipped to this global norm; 0: no limit",
                                    .decides = Decides::figures}),
       ROFORMER_KEY(training.max_bad_steps,
                    {.unit = "steps",
                     .range = at_least(1),
-                    .help = "stop after so many steps in a row whose loss or gradient is not "
-                            "finite; single ones are skipped and counted",
+                    .help = "stop after this many steps in a row whose loss or gradient is not "
+                            "finite; fewer are skipped and counted",
                     .decides = Decides::nothing}),
       ROFORMER_KEY(training.check_finite,
-                   {.help = "for finding a fault: look at the output of every layer in every step, "
-                            "and stop with the name of the first that is not finite; slow",
+                   {.help = "for debugging: check the output of every layer in every step, and "
+                            "stop with the name of the first that is not finite; slow",
                     .decides = Decides::nothing}),
-      ROFORMER_KEY(training.log_every,
-                   {.help = "a line of metrics; 0: never", .decides = Decides::nothing}),
-      ROFORMER_KEY(training.validate_every,
-                   {.help = "a validation; 0: at the end only", .decides = Decides::figures}),
-      ROFORMER_KEY(training.save_every,
-                   {.help = "a checkpoint; 0: at the end only", .decides = Decides::nothing}),
-      ROFORMER_KEY(training.keep_last, {.unit = "checkpoints",
-                                        .range = between(0, 100000),
-                                        .help = "the latest that are kept; 0: not even the last "
-                                                "once the training has ended",
+      ROFORMER_KEY(training.log_every, {.help = "interval between lines of metrics; 0: never",
                                         .decides = Decides::nothing}),
+      ROFORMER_KEY(training.validate_every,
+                   {.help = "interval between validations; 0: at the end only",
+                    .decides = Decides::figures}),
+      ROFORMER_KEY(training.save_every, {.help = "interval between checkpoints; 0: at the end only",
+                                         .decides = Decides::nothing}),
+      ROFORMER_KEY(
+          training.keep_last,
+          {.unit = "checkpoints",
+           .range = between(0, 100000),
+           .help = "how many of the latest to keep; 0: not even the last once the run has ended",
+           .decides = Decides::nothing}),
       ROFORMER_KEY(training.keep_best, {.unit = "checkpoints",
                                         .range = between(0, 100000),
-                                        .help = "the best by validation that are kept",
+                                        .help = "how many of the best by validation to keep",
                                         .decides = Decides::nothing}),
       ROFORMER_KEY(training.patience,
                    {.unit = "validations",
                     .range = at_least(0),
-                    .help = "stop early after so many without improvement; 0: never",
+                    .help = "stop early after this many without improvement; 0: never",
                     .decides = Decides::figures}),
       ROFORMER_KEY(training.precision,
                    {.help = "auto takes bf16 where that is faster (a GPU; a CPU with AMX; one with "
                             "avx512_bf16 from a width of 128, but not one whose AMX is "
                             "hidden), else fp32",
                     .decides = Decides::figures}),
-      ROFORMER_KEY(training.attention_gradient,
-                   {.help = "how attention in bf16 makes the slopes of its scores on a GPU: exact "
-                            "takes them from the probabilities, so that every scheme has the same "
-                            "arithmetic; fast takes flash attention's or cuDNN's kernels where "
-                            "nothing is added to the scores, which lose the gradient at a nearly "
-                            "certain key. A CPU, and fp32, are always exact. What a run took is in "
-                            "its run.json, by which runs are compared",
-                    .decides = Decides::nothing}),
+      ROFORMER_KEY(
+          training.attention_gradient,
+          {.help =
+               "how bf16 attention on a GPU computes the gradients of its scores: exact computes "
+               "them from the probabilities, so that every scheme has the same arithmetic; fast "
+               "uses flash attention's or cuDNN's kernels where nothing is added to the scores, "
+               "which lose the gradient at a nearly certain key. A CPU, and fp32, are always "
+               "exact. Each run's run.json records what it used, and runs are compared by it",
+           .decides = Decides::nothing}),
       ROFORMER_KEY(training.recompute,
-                   {.help = "what is not kept for the backward pass, which computes it again "
-                            "(Chen 2016): all of a layer, or its attention; the same numbers in "
-                            "less memory, layer by about a third slower",
+                   {.help = "activations that the backward pass recomputes instead of storing "
+                            "(Chen 2016): a whole layer's, or its attention's; same numbers, less "
+                            "memory; layer is about a third slower",
                     .decides = Decides::nothing}),
       ROFORMER_KEY(
           training.reduce,
@@ -151,18 +158,16 @@ std::vector<Key> training_keys() {
                    "the other: the same bits for any number of processes that share the "
                    "micro-batches of a step",
            .decides = Decides::nothing}),
-      ROFORMER_KEY(
-          training.graphs,
-          {.help = "one process on a GPU records the kernels of a pass once and repeats them for "
-                   "batches of equal sizes (CUDA graphs), where the scheme's work is the same in "
-                   "every step and the memory is there: the same numbers, and small models in a "
-                   "fraction of the time",
-           .decides = Decides::nothing}),
-      ROFORMER_KEY(
-          training.shard_optimizer,
-          {.help = "each of several processes keeps the optimiser's moments of its part of "
-                   "the parameters only (ZeRO stage 1, Rajbhandari 2020)",
-           .decides = Decides::nothing}),
+      ROFORMER_KEY(training.graphs,
+                   {.help = "one process on a GPU records the kernels of a pass once and replays "
+                            "them for batches of equal size (CUDA graphs), if the scheme's work is "
+                            "the same in every step and memory suffices: the same numbers, and "
+                            "small models take a fraction of the time",
+                    .decides = Decides::nothing}),
+      ROFORMER_KEY(training.shard_optimizer,
+                   {.help = "each of several processes keeps the optimiser's moments only for its "
+                            "part of the parameters (ZeRO stage 1, Rajbhandari 2020)",
+                    .decides = Decides::nothing}),
       ROFORMER_KEY(training.exceed_memory,
                    {.help = "begin although the training is estimated to take more memory than is "
                             "free, which is refused otherwise; the estimate of what a batch takes "
@@ -171,15 +176,14 @@ std::vector<Key> training_keys() {
       ROFORMER_KEY(distributed.timeout,
                    {.unit = "seconds",
                     .range = between(1, 86400),
-                    .help = "of several processes, one that has been silent for so long ends the "
-                            "others",
+                    .help = "several processes: if one is silent for this long, the others end",
                     .decides = Decides::nothing}),
 
       ROFORMER_KEY(stages,
-                   {.help = "the training in stretches, a list of {steps, length, batch, "
-                            "accumulation, learning_rate, warmup, directory}; what an entry leaves "
-                            "out is as data.* and training.* say, a warmup of a later entry 0; "
-                            "the schedule's share at a step multiplies each learning_rate",
+                   {.help = "the run in stages, a list of {steps, length, batch, accumulation, "
+                            "learning_rate, warmup, directory}; what an entry leaves out comes "
+                            "from data.* and training.*, but a later entry's warmup is then 0; the "
+                            "schedule's factor at a step multiplies each learning_rate",
                     .tasks = {TaskKind::mlm, TaskKind::causal_lm}}),
   };
 }

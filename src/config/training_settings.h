@@ -41,7 +41,7 @@ struct TrainingSettings {
   Period warmup{0, Period::Unit::steps};
   double warmup_ratio = 0;               // share of the steps; used when warmup is zero
   double final_learning_rate = 0;        // share of the peak at the end of linear, cosine and wsd
-  Period decay{0, Period::Unit::steps};  // length of the decline of wsd
+  Period decay{0, Period::Unit::steps};  // length of the decay of wsd
   double decay_ratio = 0.1;              // share of the steps; used when decay is zero
   OptimizerKind optimizer = OptimizerKind::adamw;
   MuonSettings muon;

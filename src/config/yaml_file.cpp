@@ -71,7 +71,7 @@ YAML::Node parse_yaml(const std::filesystem::path& path) {
         path.string(), exists ? "is not a configuration file" : "no such file",
         (searched.empty() ? "" : searched + "; ") + "a YAML file, for instance one of configs/");
   }
-  return parse_document_of(path, "one `key: value` a line, sections indented with spaces");
+  return parse_document_of(path, "one `key: value` per line, sections indented with spaces");
 }
 
 // Gives each file one name. Keeps the given name for text that is only in memory.

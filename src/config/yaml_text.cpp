@@ -30,7 +30,7 @@ class AliasBound {
     }
     const std::size_t cost = 1 + (node.IsScalar() ? node.Scalar().size() : 0);
     if (cost > left_) {
-      throw YAML::Exception(node.Mark(), "aliases (*NAME) that stand for too many values");
+      throw YAML::Exception(node.Mark(), "aliases (*NAME) that expand to too many values");
     }
     left_ -= cost;
     if (node.IsSequence()) {
@@ -83,7 +83,7 @@ YAML::Node parse_document(const std::string& text) {
   for (std::size_t i = 1; i < documents.size(); ++i) {
     if (documents[i].IsNull()) continue;  // an empty document
     throw YAML::Exception(documents[i].Mark(),
-                          "a second document follows after `---`, and one is read");
+                          "a second document follows `---`, but only one is read");
   }
   YAML::Node document = documents.empty() ? YAML::Node() : documents.front();
   AliasBound(text.size()).visit(document);

@@ -111,8 +111,8 @@ bool read_block(int descriptor, std::string& block, std::string& error) {
 void require_tar_end(const std::string& file, const ArchiveEnd& end) {
   const std::size_t size = end.bytes.size();
   if (size >= kTarBlock && is_zero(end.bytes.substr(size - kTarBlock))) return;
-  refuse_archive(file, "the archive is cut: it ends without the zeros that end a tar",
-                 "some programs leave them out; where nothing is missing, append 1,024 of them");
+  refuse_archive(file, "the archive is truncated: the zeros that end a tar file are missing",
+                 "some programs omit them; if nothing else is missing, append 1,024 zero bytes");
 }
 
 void require_zip_end(const std::string& file, const ArchiveEnd& end, std::uint64_t members) {
@@ -341,10 +341,9 @@ void ByteSource::copy() {
       if (written < 0) {
         const std::string reason = system_message(errno);
         ::close(file);
-        throw_failure(
-            path_.string(),
-            "is a zip or Parquet file that comes as a stream, and it cannot be stored: " + reason,
-            "TMPDIR names another folder");
+        throw_failure(path_.string(),
+                      "is a zip or Parquet file read as a stream, but cannot be stored: " + reason,
+                      "TMPDIR names another folder");
       }
       bytes.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -391,7 +390,7 @@ std::string ByteSource::hint() const {
   const std::string command = compressed_ ? compressed_->command() : "";
   if (command.empty()) return "";
   if (path_ == "-") return fmt::format("pipe it through {} -c", command);
-  return fmt::format("unpack it and name what comes of it: {} {}", command,
+  return fmt::format("unpack it and give the unpacked file: {} {}", command,
                      shell_word(path_.string()));
 }
 

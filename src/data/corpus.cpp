@@ -64,8 +64,8 @@ void warn_of_fields(const std::filesystem::path& file) {
   const std::string ending = ending_of(file);
   if (ending != ".csv" && ending != ".tsv" && ending != ".json") return;
   log::warn(
-      "{} is read as plain text, with everything around its texts; JSON Lines (.jsonl) and "
-      "Parquet keep texts in a separate field",
+      "{} is read as plain text, including everything around its texts; JSON Lines (.jsonl) "
+      "and Parquet keep texts in a separate field",
       file.string());
 }
 
@@ -120,7 +120,7 @@ CorpusCounts read_corpus(const CorpusFiles& listed, const CorpusOptions& options
                          LinesMet& lines_met) {
   ROFORMER_ASSERT(!listed.paths.empty());
   if (options.reader == CorpusReader::verbatim && options.remove_repeats) {
-    throw_usage("remove_repeats", "is of lines, and the verbatim reader keeps every byte");
+    throw_usage("remove_repeats", "removes lines, but the verbatim reader keeps every byte");
   }
   CountingSink counting(options.remove_repeats, lines_met, sink);
   CorpusCounts& counts = counting.counts();

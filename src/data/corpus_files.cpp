@@ -261,12 +261,12 @@ std::uint64_t corpus_bytes(const std::vector<fs::path>& files) {
 DividedFile divide_file(const CorpusOptions& corpus, const ByteShares& shares) {
   const std::vector<std::filesystem::path> files = list_corpus_files(corpus);
   const std::string location = files.front().string();
-  const char* const wanted = "one file is divided by its bytes";
+  const char* const wanted = "only a single file can be divided by bytes";
   if (files.size() > 1) {
     throw_usage(location, fmt::format("and {} more: {}", files.size() - 1, wanted));
   }
   if (files.front() == "-") {
-    throw_usage("standard input", "can be read only once, and is not divided by its bytes",
+    throw_usage("standard input", "can be read only once, so it cannot be divided by bytes",
                 "write it into a file");
   }
   CorpusStream stream(files.front());

@@ -72,7 +72,7 @@ void require_no_text(archive_entry* entry, const std::string& archive) {
   }
   const char* const name = archive_entry_pathname(entry);
   throw_failure(name != nullptr ? archive + ":" + name : archive,
-                "cannot read: the archive is damaged: this is no file, and has contents");
+                "cannot read: the archive is damaged: this is not a file but has contents");
 }
 
 // libarchive returns the names in an archive in the character set of the thread's locale, and no
@@ -140,7 +140,7 @@ void refuse_binary(const std::string& name, std::string_view bytes, std::size_t 
                    .hint = kWanted});
   }
   if (offset == 0 && has_controls(bytes) && !is_utf8_so_far(bytes)) {
-    throw NotText({.message = "is no text: neither UTF-8 nor any other characters",
+    throw NotText({.message = "is not text: it is not UTF-8 and has control characters",
                    .location = name,
                    .hint = kWanted});
   }

@@ -39,8 +39,8 @@ constexpr std::size_t kLongestJsonLine = 64 << 20;
 constexpr std::size_t kPiece = 256 << 10;
 
 constexpr const char* kAsItIs =
-    "JSON Lines have an object on each line; --skip-broken leaves other lines out, reader text "
-    "takes the file as it is";
+    "JSON Lines needs one JSON object per line; --skip-broken skips other lines, reader text "
+    "reads the file as it is";
 
 // The fields that hold a text, for the hint.
 std::string texts_of(const nlohmann::json& object) {
@@ -50,7 +50,7 @@ std::string texts_of(const nlohmann::json& object) {
     if (value.is_string() && names.size() < kShown) names.push_back(printable(name));
   }
   if (names.empty()) return "none of its fields is a text";
-  return fmt::format("it has texts in {}; text_field of a recipe or --text-field chooses",
+  return fmt::format("it has texts in {}; choose one with --text-field, or text_field in a recipe",
                      fmt::join(names, ", "));
 }
 

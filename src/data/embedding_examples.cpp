@@ -202,7 +202,7 @@ double score_scale(const EmbeddingExamples& examples, const std::string& file) {
   if (high.score <= 1 && low.score >= -1) return 1;
   if (low.score >= 0) return high.score;
   throw_usage("embedding.score",
-              fmt::format("{} has scores from {} to {}, and a cosine is from -1 to 1", file,
+              fmt::format("{} has scores from {} to {}, but a cosine lies between -1 and 1", file,
                           low.score, high.score),
               "scores from -1 to 1, or from 0 to any number");
 }

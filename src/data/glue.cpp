@@ -146,7 +146,7 @@ class GlueReader {
         return;
       }
       require_columns(cells, width_, location(),
-                      "columns are apart by tabs; quotation marks do not join them");
+                      "columns are separated by tabs; quotation marks do not join them");
     }
     LabelledText example{.index = static_cast<std::int64_t>(result_.examples.size()),
                          .first = std::string(cells[*first_]),

@@ -63,7 +63,7 @@ std::optional<std::size_t> find_label_column(const TableReader& table,
   const std::vector<std::string>& names = table.names();
   if (names.size() == 1 && names.front().find(';') != std::string::npos) {
     throw_usage(key, fmt::format("{} has one column, {}", table.file(), printable(names.front())),
-                "cells are apart by commas (.csv) or tabs (.tsv), not by semicolons");
+                "cells are separated by commas (.csv) or tabs (.tsv), not by semicolons");
   }
   throw_usage(key, fmt::format("{} has no column of a usual name for the {}", table.file(), what),
               fmt::format("--{} NAME or its number; its columns: {}", key,

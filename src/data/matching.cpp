@@ -69,7 +69,7 @@ class MatchingReader {
       const bool json = records_.is_json() || (records_.is_empty() && is_json_lines(lines_.name()));
       throw_failure(
           lines_.name(), "holds no example",
-          json ? "one JSON object a line" : "the first line names the columns, with tabs between");
+          json ? "one JSON object per line" : "the first line names the columns, with tabs");
     }
     if (labelled_ && without_label_ > 0) {
       log::warn("{}: {} of {} triplets have no \"label\": B is taken for the closer text",
@@ -155,7 +155,7 @@ fs::path file_of(const fs::path& directory, Split split) {
   if (files.size() > 1) {
     throw_usage(directory.string(),
                 "holds " + files[0].filename().string() + " and " + files[1].filename().string(),
-                "which of them is meant? Move the other elsewhere");
+                "keep one of them and move the other elsewhere");
   }
   return files.empty() ? fs::path() : files[0];
 }

@@ -192,8 +192,8 @@ void refuse_empty_split(const std::string& location, Split split, const std::str
 
 void warn_of_missing_validation(const char* data) {
   log::warn(
-      "there is no validation set: {} can be trained on only with --validation-fraction or "
-      "--validation files",
+      "there is no validation set, which training needs: prepare {} with "
+      "--validation-fraction or --validation files",
       data);
 }
 

@@ -74,12 +74,12 @@ void warn_of_shares(const DatasetDescription& description) {
     const double share = static_cast<double>(has) / tokens;
     if (wanted <= 0 || std::abs(share - wanted) <= std::max(kShareError, wanted / 2)) continue;
     log::warn(
-        "the {0} set has {1} of the tokens ({2} of {3}), though {4} of the documents were "
-        "asked for: whole documents are dealt, and {5} long. --document-separator line makes "
-        "more of them, --{0} names files",
+        "the {0} set has {1} of the tokens ({2} of {3}), but {4} of the documents were "
+        "requested: documents are not split, and {5}. --document-separator line makes "
+        "more of them, --{0} names separate files",
         to_string(split), percent(share), format_count(static_cast<std::int64_t>(has)),
         format_count(static_cast<std::int64_t>(all.tokens)), percent(wanted),
-        all.documents < kFewDocuments ? "there are few" : "some are very");
+        all.documents < kFewDocuments ? "there are few" : "some are very long");
   }
   const double unknown = static_cast<double>(all.unknown) / tokens;
   if (unknown > kManyUnknown) {

@@ -38,7 +38,7 @@ void check(const ParallelCorpus& corpus) {
   }
   if (corpus.validation_fraction + corpus.test_fraction >= 1) {
     throw_usage("test_fraction", "leaves nothing to train on",
-                "give validation and test less than 1 together");
+                "make the fractions of validation and test add up to less than 1");
   }
   for (const PairSource& source : corpus.train) {
     if (!(source.weight > 0 && source.weight <= kLargestWeight)) {
@@ -220,7 +220,7 @@ void require_no_empty_split(const ParallelDescription& description, const fs::pa
   for (const Split split : kSplits) {
     if (!is_wanted[split] || description[split].sentences > 0) continue;
     refuse_empty_split(output.string(), split, "",
-                       "look at what the rules removed, and loosen them or the fractions");
+                       "see what the rules removed; relax the rules or change the fractions");
   }
 }
 

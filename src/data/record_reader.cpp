@@ -38,7 +38,7 @@ std::optional<std::size_t> column_named(const Cells& names, std::string_view nam
   if (found == names.end()) return std::nullopt;
   if (std::ranges::count(names, name) > 1) {
     throw_failure(location, "has two columns \"" + std::string(name) + "\"",
-                  "which of them is meant is not known");
+                  "give the columns different names");
   }
   return static_cast<std::size_t>(found - names.begin());
 }

@@ -95,7 +95,7 @@ bool TableReader::has(std::string_view name) const {
 std::size_t TableReader::column(const std::string& wanted, std::string_view key) const {
   if (std::ranges::count(names_, wanted) > 1) {
     throw_usage(std::string(key), fmt::format("{} has two columns {}", file_, printable(wanted)),
-                "name the column by its number, from 1");
+                "give the columns different names, or name one by its number from 1");
   }
   const auto named = std::ranges::find(names_, wanted);
   if (named != names_.end()) return static_cast<std::size_t>(named - names_.begin());
@@ -117,7 +117,7 @@ bool TableReader::next() {
   require_columns(cells, names_.size(), records_.location(),
                   format() == TextFormat::csv
                       ? "a cell with a comma needs quotation marks around it"
-                      : "columns are apart by tabs; quotation marks do not join them");
+                      : "columns are separated by tabs; quotation marks do not join them");
   cells_.assign(cells.begin(), cells.end());
   return true;
 }

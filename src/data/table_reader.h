@@ -26,7 +26,7 @@ class TableReader {
     // the name of the file says that it is CSV or TSV. Such a file has one column, or several with
     // tabs between them.
     std::vector<std::string> expected = {};
-    std::string hint_for_broken = "wanted one JSON object a line";  // of lines that are none
+    std::string hint_for_broken = "wanted one JSON object per line";  // of lines that are none
   };
 
   // `file`: "-" is standard input. Throws Error as LineReader does, and for an empty file.

@@ -89,7 +89,7 @@ TagScheme scheme_of(const std::vector<std::string>& tags, TagScheme wanted,
   if (!some_marked || outside == 0) return TagScheme::plain;
   const bool bilou = std::ranges::all_of(
       foreign, [](const std::string& tag) { return has_mark(tag, "LU") && tag.size() > 1; });
-  throw_usage(where, fmt::format("has tags of no one scheme: {} beside B- or I-", listed(foreign)),
+  throw_usage(where, fmt::format("mixes tag schemes: {} beside B- or I-", listed(foreign)),
               bilou ? "BILOU is BIOES by other letters: write E- for L- and S- for U-"
                     : "wanted BIO or BIOES; --tagging.scheme plain takes tags as they are");
 }

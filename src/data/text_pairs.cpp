@@ -63,7 +63,7 @@ EncodedText encode_text(const Tokenizer& tokenizer, std::string_view first,
 void require_sentence_tokens(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
   if (special.classification >= 0 && special.separator >= 0) return;
-  throw_usage("tokenizer", tokenizer.description() + " has no [CLS] or no [SEP]",
+  throw_usage("tokenizer", tokenizer.description() + " lacks [CLS] or [SEP]",
               "sentences are classified from [CLS]; take a vocabulary with both");
 }
 

@@ -236,7 +236,7 @@ void require_stored_run(const fs::path& folder) {
   const std::vector<StoredRun> inside = find_stored_runs(folder);
   std::vector<std::string> names;
   for (const StoredRun& run : inside) names.push_back(run.folder.string());
-  throw_usage(folder.string(), inside.empty() ? "is no run" : "holds runs and is none itself",
+  throw_usage(folder.string(), inside.empty() ? "is not a run" : "is a folder of runs, not a run",
               inside.empty() ? "" : "name one of them: " + few_of(names));
 }
 

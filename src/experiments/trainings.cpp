@@ -54,7 +54,7 @@ StudyShard slurm_shard(const Environment& environment) {
                       index >= first && index <= last && (index - first) % step == 0;
   if (!evenly) {
     throw_usage(kFlag,
-                "slurm: the indices of the array are not evenly apart (" + std::to_string(count) +
+                "slurm: the indices of the array are not evenly spaced (" + std::to_string(count) +
                     " from " + std::to_string(first) + " to " + std::to_string(last) + ")",
                 "sbatch --array=1-8, or say which shard this is: --shard 2/8");
   }
@@ -250,7 +250,7 @@ Trainings run_trainings(const StudySettings& study, const TrainingOptions& optio
   if (!options.overwrite) refuse_changes(study, statuses);
   const auto before = static_cast<std::size_t>(std::ranges::count_if(statuses, is_settled));
   if (before > 0) {
-    log::info("{}: {} of {} runs need no running", folder.string(), before, study.runs.size());
+    log::info("{}: {} of {} runs are already settled", folder.string(), before, study.runs.size());
   }
   const bool whole = options.shard.whole();
   const std::vector<std::size_t> due = due_runs(study, statuses, options.shard);

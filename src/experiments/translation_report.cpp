@@ -149,8 +149,8 @@ void add_tests(const StudySettings& study, const std::vector<StudyRow>& rows,
       "BLEU of the first run of each row against that of {}. \"p, bootstrap\": sacreBLEU's paired "
       "bootstrap (Koehn 2004), {} resamples of the sentences, nearly one-sided where one system is "
       "clearly ahead. \"p, two-sided\": paired approximate randomization (Riezler and Maxwell "
-      "2005), {} trials; \"p, Holm\" corrects it for {} comparison{}. Seed {} for both. They speak "
-      "of these sentences and these weights: between seeds other trainings differ by more.",
+      "2005), {} trials; \"p, Holm\" corrects it for {} comparison{}. Seed {} for both. They hold "
+      "for these sentences and these weights: runs with other seeds differ by more.",
       study.reference, kResamples, kRandomizationTrials, p_values.size(),
       p_values.size() == 1 ? "" : "s", kResamplingSeed);
 }

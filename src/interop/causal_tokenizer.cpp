@@ -178,8 +178,7 @@ std::unique_ptr<Tokenizer> read_whole_file(const fs::path& file, const std::stri
   if (text.empty()) return nullptr;
   const bool word_pieces = is_wordpiece_json(text);
   if (!word_pieces && !is_byte_level_file(text)) {
-    notes.push_back(
-        "its tokenizer.json is none that is read here: BPE, unigram and WordPiece models are");
+    notes.push_back("its tokenizer.json is not supported: BPE, unigram and WordPiece models are");
     return nullptr;
   }
   try {

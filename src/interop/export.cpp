@@ -293,7 +293,7 @@ class Exporter {
 bool holds_only_export(const fs::path& folder) {
   try {
     const std::optional<Manifest> manifest = Manifest::read(folder);
-    return is_present(folder / kConfigFile) && manifest && manifest->names_everything();
+    return is_present(folder / kConfigFile) && manifest && manifest->describes_folder();
   } catch (const Error&) {  // a damaged manifest
     return false;
   }
@@ -304,7 +304,7 @@ bool holds_only_export(const fs::path& folder) {
 OutputFolder::Options exported_folder(const fs::path& folder, bool overwrite) {
   return {.output = folder,
           .overwrite = overwrite,
-          .contents = "an exported model and nothing else",
+          .contents = "an unchanged export and nothing else",
           .is_replaceable = holds_only_export};
 }
 

@@ -36,8 +36,8 @@ struct ExportSummary {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// The place of such a folder. --overwrite replaces only what an export wrote: a folder to which the
-// user added a file stays.
+// The place of such a folder. --overwrite replaces only what an export wrote: a folder in which the
+// user added or changed a file stays.
 OutputFolder::Options exported_folder(const std::filesystem::path& folder, bool overwrite);
 
 // Writes the weights as float32 under transformers' names,

@@ -1,7 +1,9 @@
 #include "runs/export_run.h"
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "config/task_facts.h"
 #include "interop/export.h"

@@ -88,7 +88,8 @@ Settings encoder_settings(PretrainedModel& model, const std::vector<Override>& o
   if (model.tags_words) return tagger_settings(model, overrides);
   const bool classifier = model.has_classification_head();
   if (!classifier && is_set(overrides, "glue.task")) {
-    throw_usage("--glue.task", "is of a classifier, and " + folder.string() + " has no head of one",
+    throw_usage("--glue.task",
+                "is for a classifier, but " + folder.string() + " has no classifier head",
                 "leave it out, and fine-tune the run: roformer train configs/glue/mrpc.yaml "
                 "--model.from RUN");
   }

@@ -89,7 +89,7 @@ bool is_hugging_face_source(const fs::path& from) {
   throw_usage(
       "model.from",
       fmt::format("{} is {}", from.string(),
-                  fs::exists(from, error) ? "no run, no checkpoint and no folder of Hugging Face's"
+                  fs::exists(from, error) ? "neither a run, a checkpoint nor a Hugging Face folder"
                                           : "not there"),
       "a folder that `roformer train` made, one of its checkpoints, or a folder with "
       "config.json and model.safetensors");

@@ -27,7 +27,7 @@ namespace {
 std::vector<fs::path> chosen_checkpoints(const AverageOptions& options) {
   const fs::path above = options.run.parent_path();
   if (above.filename() == "checkpoints" && is_run(above.parent_path())) {
-    throw_usage(options.run.string(), "is a checkpoint, and several of a run are averaged",
+    throw_usage(options.run.string(), "is one checkpoint, but an average needs several of a run",
                 "name the run: " + above.parent_path().string());
   }
   if (!is_run(options.run)) throw_failure(options.run.string(), "there is no such run");

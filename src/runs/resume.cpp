@@ -32,7 +32,7 @@ nlohmann::json read_record(const fs::path& run) {
   std::error_code error;
   if (!fs::exists(file, error)) return nullptr;
   if (fs::file_size(file, error) == 0) {  // the machine lost power while writing
-    log::warn("{} is empty: it is written again, and what the run was begun with is not compared",
+    log::warn("{} is empty: it is written again, without comparing what the run was started with",
               file.string());
     return nullptr;
   }
@@ -56,8 +56,8 @@ nlohmann::json read_record(const fs::path& run) {
     return list[i].is_string() ? list[i].get<std::string>() : list[i].dump();
   };
   throw_usage(of == "source" ? "data.sources" : of + "s",
-              fmt::format("{} {} is not what the run was begun with: {} {} now, {} then", of, i + 1,
-                          words, text(now), text(then)),
+              fmt::format("{} {} is not what the run was started with: {} {} now, {} then", of,
+                          i + 1, words, text(now), text(then)),
               "what they were then, or another run with --run NAME");
 }
 
@@ -72,14 +72,14 @@ void compare_data(const nlohmann::json& begun, const nlohmann::json& data,
     // `data` has the field only before the first checkpoint
     if (rule == AtResume::until_checkpoint) {
       throw_usage("model.from",
-                  fmt::format("{} holds other weights than when the run was begun",
+                  fmt::format("{} holds other weights than when the run was started",
                               settings.model.from.string()),
                   "start another run with --run NAME, or --overwrite this one");
     }
     if (now.is_array() && begun[field].is_array()) refuse_other_list(field, now, begun[field]);
     throw_usage(
         std::string(data_key(settings)),
-        fmt::format("{} does not hold the data that the run was begun with: {} {} now, {} then",
+        fmt::format("{} does not hold the data that the run was started with: {} {} now, {} then",
                     data["folder"].get<std::string>(), with_spaces(field), describe_json(now),
                     describe_json(begun[field])),
         fmt::format("name the data that were in {}, or start another run with --run NAME",
@@ -91,14 +91,14 @@ void compare_precision(const nlohmann::json& begun, const Settings& settings,
                        const ComputePlan& plan) {
   if (!begun.is_string() || begun == to_word(plan.precision)) return;
   if (settings.training.precision != Precision::automatic) {  // the user asked for it
-    log::warn("the run was begun in {} and goes on in {}", begun.get<std::string>(),
+    log::warn("the run was started in {} and continues in {}", begun.get<std::string>(),
               to_word(plan.precision));
     return;
   }
   throw_usage("training.precision",
-              fmt::format("the run was begun in {}, here it would go on in {} ({})",
+              fmt::format("the run was started in {}, here it would continue in {} ({})",
                           begun.get<std::string>(), to_word(plan.precision), plan.reason),
-              "resume it on the kind of device that it was begun on, or say --training.precision");
+              "resume it on the kind of device it was started on, or give --training.precision");
 }
 
 void refuse_shorter(const TrainingSettings& wanted, const Consumed& consumed) {
@@ -111,27 +111,27 @@ void refuse_shorter(const TrainingSettings& wanted, const Consumed& consumed) {
               "a longer training, or --run NAME for another");
 }
 
-// Whether the run has passed the step at which its rate declines under these settings.
-bool has_declined(const TrainingSettings& settings, const Consumed& consumed) {
+// Whether the run has passed the step at which its rate decays under these settings.
+bool has_decayed(const TrainingSettings& settings, const Consumed& consumed) {
   const auto steps = static_cast<double>(consumed.steps);
   const BatchMeasure measure{.batches_per_epoch = steps / consumed.epochs,
                              .tokens_per_batch = static_cast<double>(consumed.tokens) / steps};
-  const double start = make_schedule(settings, measure).decline_start();
+  const double start = make_schedule(settings, measure).decay_start();
   return consumed.steps > 0 && consumed.in(settings.steps.unit) > start;
 }
 
-// A checkpoint before the decline of wsd serves trainings of any length; later ones only the length
-// for which the decline was begun.
-void refuse_other_decline(const TrainingSettings& stored, const TrainingSettings& wanted,
-                          const Consumed& consumed) {
+// A checkpoint before the decay of wsd serves trainings of any length; later ones only the length
+// for which the decay was begun.
+void refuse_other_decay(const TrainingSettings& stored, const TrainingSettings& wanted,
+                        const Consumed& consumed) {
   if (wanted.schedule != ScheduleKind::wsd) return;
   const auto refuse = [&](const TrainingSettings& settings, const char* whose) {
-    if (!has_declined(settings, consumed)) return;
+    if (!has_decayed(settings, consumed)) return;
     throw_usage("training.steps",
-                fmt::format("the run has reached step {}, where the decline of the {} training "
-                            "({}) has begun; only a checkpoint before it serves another length",
+                fmt::format("the run has reached step {}, where the decay of the {} training ({}) "
+                            "has begun; another length needs a checkpoint before it",
                             format_count(consumed.steps), whose, to_string(settings.steps)),
-                "a copy of the run without its later checkpoints, or a decline that begins later");
+                "a copy of the run without its later checkpoints, or a decay that begins later");
   };
   refuse(stored, "stored");
   refuse(wanted, "wanted");
@@ -147,9 +147,8 @@ void refuse_other_decline(const TrainingSettings& stored, const TrainingSettings
 void require_reachable(const Settings& settings, const fs::path& folder) {
   const TrainingSettings& wanted = settings.training;
   const TrainingSettings stored = load_settings(folder / "config.yaml").training;
-  const bool same_decline =
-      stored.decay == wanted.decay && stored.decay_ratio == wanted.decay_ratio;
-  if (stored.steps == wanted.steps && same_decline) return;
+  const bool same_decay = stored.decay == wanted.decay && stored.decay_ratio == wanted.decay_ratio;
+  if (stored.steps == wanted.steps && same_decay) return;
   Consumed consumed;
   try {
     const fs::path last = list_checkpoints(folder / "checkpoints").back();
@@ -158,7 +157,7 @@ void require_reachable(const Settings& settings, const fs::path& folder) {
     return;  // loading the checkpoint sets it aside or refuses it
   }
   refuse_shorter(wanted, consumed);
-  refuse_other_decline(stored, wanted, consumed);
+  refuse_other_decay(stored, wanted, consumed);
 }
 
 }  // namespace

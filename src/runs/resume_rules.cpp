@@ -13,8 +13,8 @@ namespace {
 // The first row that matches counts.
 constexpr std::array<ResumeRule, 12> kRules{{
     {"training.steps", AtResume::may_grow,
-     "may change, but not below what the run has reached; with wsd only before the decline"},
-    {"training.decay*", AtResume::before_decline, "may change before the decline has begun"},
+     "may change, but not below what the run has reached; with wsd only before the decay"},
+    {"training.decay*", AtResume::before_decay, "may change before the decay has begun"},
     {"decoding.batch_tokens", AtResume::may_change, "may change"},
     {"decoding.alignment_layer", AtResume::may_change, "may change"},
     {"decoding.*", AtResume::unless_ranking,

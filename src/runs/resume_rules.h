@@ -1,5 +1,5 @@
 // What may differ between a run and its resumption: one table. Rules that depend on values have
-// functions elsewhere: look_at_run (resume.h) checks may_grow and before_decline, require_same
+// functions elsewhere: look_at_run (resume.h) checks may_grow and before_decay, require_same
 // if_asked, and micro_batches_of_step (step_rows.h) if_divisible.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class AtResume {
   // allowed unless the translation key defines the ranking of checkpoints by BLEU or chrF
   unless_ranking,
   may_grow,
-  before_decline,
+  before_decay,
   until_checkpoint,
   if_asked,
   if_divisible,

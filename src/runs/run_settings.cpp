@@ -52,15 +52,16 @@ void refuse_changes(const Settings& stored, const Settings& wanted) {
     const Key& key = *find_key(name);
     if (may_change_when_resumed(key, stored)) continue;
     const ResumeRule& rule = resume_rule_of(name);
-    problems.add({.where = "--" + name,
-                  .key = name,
-                  .message = fmt::format("is {} in the stored run, got {}; at --resume it {}",
-                                         shown(key.get(stored)), shown(key.get(wanted)),
-                                         rule.rule == AtResume::by_schema
-                                             ? "must stay, since it decides what is trained"
-                                             : rule.words),
-                  .hint = "leave it out, start another run with --run NAME, or begin again with "
-                          "--overwrite"});
+    problems.add(
+        {.where = "--" + name,
+         .key = name,
+         .message = fmt::format("is {} in the stored run, got {}; at --resume it {}",
+                                shown(key.get(stored)), shown(key.get(wanted)),
+                                rule.rule == AtResume::by_schema
+                                    ? "must stay, since it decides what is trained"
+                                    : rule.words),
+         .hint =
+             "leave it out, start another run with --run NAME, or start over with --overwrite"});
   }
   problems.throw_if_any();
 }

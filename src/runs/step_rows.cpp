@@ -59,7 +59,7 @@ void refuse_uneven(const StepRows& step, const TrainingSettings& training,
               fmt::format("{} has {} rows (batch {} x accumulation {}), which {} processes cannot "
                           "share evenly",
                           step.of, rows, batch, step.micro_batches, processes.count()),
-              resumes ? fmt::format("go on with a number of processes that divides {}", rows)
+              resumes ? fmt::format("continue with a number of processes that divides {}", rows)
                       : fmt::format("batch {} is the nearest that they can", nearest));
 }
 

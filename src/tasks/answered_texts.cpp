@@ -57,7 +57,7 @@ class AnsweredTexts {
                 .skip_broken = request.skip_broken,
                 .expected = questions.usual_names,
                 .hint_for_broken =
-                    "wanted one JSON object a line; --skip-broken leaves other lines out"}),
+                    "wanted one JSON object per line; --skip-broken skips other lines"}),
         names_(table_.names()),
         json_(request.json || table_.is_json()) {
     if (table_.is_plain()) {
@@ -73,6 +73,7 @@ class AnsweredTexts {
         replaced_.insert(names_[i]);
       }
     }
+    if (json_) refuse_equal_names();
   }
 
   void write() {
@@ -115,16 +116,25 @@ class AnsweredTexts {
   std::vector<std::size_t> kept_;   // the others
   std::int64_t count_ = 0, empty_ = 0, cut_ = 0;
 
+  // An object has one field of a name, so one of the cells would be lost.
+  void refuse_equal_names() const {
+    for (const std::size_t i : kept_) {
+      if (std::ranges::count(names_, names_[i]) == 1) continue;
+      throw_usage("--json",
+                  fmt::format("{} has two columns {}", table_.file(), printable(names_[i])),
+                  "give the columns different names, or leave out --json");
+    }
+  }
+
   const std::vector<std::string>& plain_names() const {
     if (names_.size() == questions_.single.size()) return questions_.single;
     if (names_.size() == questions_.pair.size()) return questions_.pair;
-    constexpr const char* kOne = "a text a line";
-    constexpr const char* kTwo = "two texts a line with a tab between them";
+    constexpr const char* kOne = "one text per line";
+    constexpr const char* kTwo = "two texts per line with a tab between them";
     throw_failure(
         table_.location(),
-        fmt::format("has {} and no line of their names",
-                    format_counted(std::ssize(names_), "column")),
-        fmt::format("{}{}{}, or a line with the names of the columns at the top of the file",
+        fmt::format("has {} and no header line", format_counted(std::ssize(names_), "column")),
+        fmt::format("{}{}{}, or add a header line with the column names",
                     questions_.single.empty() ? "" : kOne,
                     questions_.single.empty() || questions_.pair.empty() ? "" : ", ",
                     questions_.pair.empty() ? "" : kTwo));

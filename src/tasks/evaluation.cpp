@@ -62,10 +62,10 @@ nlohmann::ordered_json to_json(const AnswerComparison& comparison) {
 
 std::string comparison_text(const AnswerComparison& comparison, const std::string& other) {
   return fmt::format(
-      "against {}: {} examples only this run has right, {} only the other; McNemar's test (exact) "
+      "against {}: {} examples right only here, {} right only there; McNemar's test (exact) "
       "p = {:.3f}{}",
       other, comparison.only_first, comparison.only_second, comparison.p_value,
-      comparison.p_value < 0.05 ? "" : ": no difference can be concluded at 5 %");
+      comparison.p_value < 0.05 ? "" : ": no significant difference at 5 %");
 }
 
 }  // namespace roformer

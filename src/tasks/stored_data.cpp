@@ -53,9 +53,9 @@ void refuse_other_division(const OpenedCheckpoint& trained, const fs::path& fold
   }
   if (!is_other_division(then, now)) return;
   throw_usage(folder.string(),
-              "divides the text that the run was trained on in another way: what is validation or "
-              "test here may have been training there",
-              "the data set of the training, or a text that the run has not seen");
+              "splits the text that the run was trained on differently: its validation or test set "
+              "may contain text that the run was trained on",
+              "use the data set of the training run, or text that the run has not seen");
 }
 
 Dataset open_stored_text(const fs::path& given, const OpenedCheckpoint& trained) {

@@ -44,8 +44,8 @@ void warn_of_other_scheme(const Settings& trained, const Settings& used) {
   const std::vector<std::string> before = schemes_by_layer(trained), now = schemes_by_layer(used);
   for (std::size_t layer = 0; layer < std::min(before.size(), now.size()); ++layer) {
     if (may_be_tried_on(now[layer], before[layer])) continue;
-    log::warn("position {}: the weights were trained with {}, and no training has seen {}",
-              now[layer], before[layer], now[layer]);
+    log::warn("position {}: the weights were trained with {}, never with {}", now[layer],
+              before[layer], now[layer]);
     return;
   }
 }
@@ -57,8 +57,8 @@ void warn_of_untrained_rows(const OpenedCheckpoint& opened, std::int64_t length)
   for (const SchemePart& part : scheme_parts(settings.position, settings.model.layers)) {
     if (trained_reach(part.position) <= trained) continue;
     log::warn(
-        "rows of {} tokens are longer than any of the training ({}): position {} has parameters "
-        "there that were never trained",
+        "rows of {} tokens are longer than the training rows ({}): position {} has untrained "
+        "parameters beyond them",
         length, trained, part.position.scheme);
     return;
   }
@@ -68,8 +68,8 @@ void warn_of_short_start(const Settings& settings, std::int64_t from_length) {
   if (from_length <= 0 || settings.data.length <= from_length) return;
   if (!task_facts(settings.task).labelled) return;
   log::warn(
-      "texts have up to {} tokens, and the model that this one starts from was trained in rows of "
-      "{}: it knows later positions from the labelled texts only",
+      "texts have up to {} tokens, but the pretrained model was trained on rows of {}: later "
+      "positions are learned from the labelled texts only",
       settings.data.length, from_length);
 }
 

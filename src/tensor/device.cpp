@@ -110,9 +110,9 @@ Bf16Support bf16_support() {
 
 namespace {
 
-// Intel's processors that have AMX (since Sapphire Rapids, as avx512_fp16) multiply bf16 pairs outside
-// of it at half the rate of fp32: on an Emerald Rapids whose virtual machine hides AMX, a product of
-// 2048^3 reaches 80 GFLOP/s in bf16 and 151 in fp32, by oneDNN and by MKL alike.
+// Intel's processors that have AMX (since Sapphire Rapids, as avx512_fp16) multiply bf16 pairs
+// outside of it at half the rate of fp32: on an Emerald Rapids whose virtual machine hides AMX, a
+// product of 2048^3 reaches 80 GFLOP/s in bf16 and 151 in fp32, by oneDNN and by MKL alike.
 bool hides_amx() {
   return __builtin_cpu_is("intel") && processor_has("avx512_fp16") && !processor_has("amx_bf16");
 }
@@ -122,7 +122,7 @@ bool hides_amx() {
 ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t width) {
   const bool on_gpu = device != DeviceKind::cpu && gpu_support().usable;
   if (device == DeviceKind::cuda && !on_gpu) {
-    throw_usage("device", "cuda is asked for, but " + gpu_support().reason,
+    throw_usage("device", "cuda was requested, but " + gpu_support().reason,
                 "compute on the CPU, or install torch with all its dependencies");
   }
   ComputePlan plan;
@@ -137,8 +137,7 @@ ComputePlan plan_compute(DeviceKind device, Precision precision, std::int64_t wi
     plan.precision = Precision::bf16;
     plan.reason = "this processor has AMX tiles for bf16";
   } else if (support.avx512_bf16 && hides_amx()) {
-    plan.reason =
-        "this machine hides its processor's AMX, and without it bf16 is slower than fp32";
+    plan.reason = "this machine hides its processor's AMX, and without it bf16 is slower than fp32";
   } else if (support.avx512_bf16) {
     const bool wide = width >= kWidthForBf16;
     if (wide) plan.precision = Precision::bf16;

@@ -240,8 +240,7 @@ std::string tokenizer_json_of_tiktoken(std::string_view ranks, std::string_view 
     pattern = known->pattern;
     special = known->special;
   } else if (encoding.find('\\') == std::string_view::npos) {
-    throw_failure(location,
-                  "holds tiktoken's ranks, and its name tells no pattern to cut text with",
+    throw_failure(location, "holds tiktoken's ranks, but its name does not tell how to split text",
                   "name it as its encoding (r50k_base, p50k_base, cl100k_base, o200k_base), or "
                   "write the encoding's name or its pattern to FILE.pattern");
   }

@@ -3,6 +3,7 @@
 // Hugging Face's tokenizers have.
 #include <fmt/format.h>
 #include <unicode/uchar.h>
+#include <unicode/unorm2.h>
 
 #include <algorithm>
 #include <limits>
@@ -88,10 +89,10 @@ class RuleSteps {
  private:
   using Characters = std::set<char32_t>;
 
-  // Marks, joiners, half-width voiced sounds, skin tones and tags, which continue a grapheme, and
-  // the line end, which continues one after a carriage return.
+  // Marks, joiners, half-width voiced sounds, the Thai and Lao vowel am, skin tones and tags, which
+  // continue a grapheme, and the line end, which continues one after a carriage return.
   inline static const std::string kJoining =
-      R"(\p{M}\x{200C}\x{200D}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}\n)";
+      R"(\p{M}\x{E33}\x{EB3}\x{200C}\x{200D}\x{FF9E}\x{FF9F}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}\n)";
 
   const std::string& rules_;
   bool is_readable_ = false;
@@ -163,7 +164,6 @@ class RuleSteps {
     std::map<std::u32string, Characters> following;
     Characters all_following;
     for (const auto& [key, text] : several_) {
-      if (is_mark(key.front())) continue;
       following[key.substr(0, key.size() - 1)].insert(key.back());
       all_following.insert(key.back());
     }
@@ -219,6 +219,7 @@ class Writer {
     result_.normalizer = normalizer();
     result_.pre_tokenizer = pre_tokenizer();
     result_.decoder = decoder();
+    bool parts_begin_words = false;
     for (TokenId id = 0; id < tokenizer_.vocabulary_size(); ++id) {
       const PieceType type = type_of(id);
       const bool special = tokenizer_.is_special(id) || type == PieceType::control;
@@ -227,6 +228,12 @@ class Writer {
       const bool cuts = file_.model != PieceModel::unigram || !file_.removes_extra_spaces;
       if (!special && !(cuts && type == PieceType::user_defined)) continue;
       result_.added.push_back({.content = tokenizer_.piece(id), .id = id, .special = special});
+      parts_begin_words = parts_begin_words || (!special && file_.adds_prefix);
+    }
+    if (parts_begin_words) {
+      result_.notes.push_back(
+          "in tokenizer.json the text after a user-defined symbol begins a word: texts with such "
+          "symbols get other ids there");
     }
     return std::move(result_);
   }

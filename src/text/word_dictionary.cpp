@@ -39,7 +39,7 @@ DictionaryLine parse_line(std::string_view line, const std::string& where) {
     throw_failure(where,
                   fmt::format("got \"{}\", wanted a word and its count",
                               line.size() > 60 ? std::string(line.substr(0, 60)) + "…" : line),
-                  "one word a line, as jieba's dict.txt: 北京 34488 ns");
+                  "one word per line, as in jieba's dict.txt: 北京 34488 ns");
   }
   return result;
 }

@@ -336,7 +336,7 @@ std::unique_ptr<Tokenizer> make_wordpiece_tokenizer(WordPieceOptions options) {
   }
   if (!is_wordpiece_vocabulary(model.vocabulary)) {
     throw_failure(options.location, "is not a WordPiece vocabulary: no line \"[UNK]\"",
-                  "give BERT's vocab.txt, one entry a line");
+                  "give BERT's vocab.txt, one entry per line");
   }
   if (const ValidText valid(model.vocabulary); valid.replaced > 0) {
     throw_failure(options.location, fmt::format("is not valid UTF-8 in {} places", valid.replaced));

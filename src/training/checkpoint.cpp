@@ -92,7 +92,7 @@ void require_same_optimizer(const Safetensors& file, const std::vector<NamedTens
   throw_failure(file.path().string(),
                 fmt::format("holds the moments of training.optimizer {}, but this training has {}",
                             word(stored), word(wanted)),
-                "the optimiser of the stored run, or a new run that takes its weights: "
+                "use the optimiser of the stored run, or start a new run from its weights: "
                 "--model.from RUN");
 }
 
@@ -163,7 +163,7 @@ void refuse_study(const fs::path& folder) {
   std::vector<std::string> runs;
   for (const fs::path& run : runs_in(folder)) runs.push_back(run.string());
   if (is_run(folder) || runs.empty()) return;
-  throw_usage(folder.string(), "holds runs and is none itself",
+  throw_usage(folder.string(), "is a folder of runs, not a run",
               "name one of them: " + few_of(runs, 8));
 }
 

@@ -29,10 +29,10 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
     } catch (const Error& problem) {
       if (std::next(folder) == all.rend()) {
         throw_failure(problem.parts().location, problem.parts().message,
-                      "there is no checkpoint before it: --overwrite begins again; where "
-                      "model.safetensors is whole, a new run takes its weights with --model.from");
+                      "there is no earlier checkpoint: start over with --overwrite or, if "
+                      "model.safetensors is whole, start a new run from it with --model.from");
       }
-      log::warn("{}; going back to {}: the steps since then are done again", problem.what(),
+      log::warn("{}; going back to {}: later steps are repeated", problem.what(),
                 std::next(folder)->string());
       set_checkpoint_aside(resumption.run.checkpoints(), folder->filename().string());
       continue;
@@ -46,7 +46,7 @@ TrainingState read_last_whole(const Resumption& resumption, const Moments& momen
     log::info("resuming from step {}", format_count(state.consumed.steps));
     return state;
   }
-  log::info("the run holds no checkpoint: its beginning is where it would go on");
+  log::info("the run has no checkpoint: it starts from the beginning");
   return {.seed = resumption.seed};
 }
 
@@ -108,7 +108,7 @@ std::optional<TrainingSummary> ended_before(const RunDirectory& run,
       summary && summary->consumed.steps > step && has_ended(*summary, settings) ? 1.0 : 0.0};
   if (gather_numbers(processes, own)[0][0] == 0) return std::nullopt;
   if (!processes.first()) return TrainingSummary();
-  log::info("{} is finished, and kept no checkpoint of its end to go on from", run.path().string());
+  log::info("{} is finished, but has no final checkpoint to continue from", run.path().string());
   return summary;
 }
 

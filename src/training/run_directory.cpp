@@ -111,7 +111,7 @@ void recover_run(const fs::path& path) {
   const fs::path copy = lost_config(path);  // of what is there now
   if (copy.empty()) return;
   write_file_atomically(InnerPath::named(path) / kConfig, read_file(copy, kLargestDescription));
-  log::warn("{} was lost: it is that of {} again", (path / kConfig).string(),
+  log::warn("{} was lost and has been restored from {}", (path / kConfig).string(),
             copy.parent_path().filename().string());
 }
 
@@ -252,7 +252,7 @@ void PreviousRun::recover(const fs::path& run, const IsOurs& is_ours) {
   }
   if (is_present((folder / kMoving).path())) {
     bring_back(folder);
-    log::info("{}: the run that was there before is back", folder.string());
+    log::info("{}: the previous run has been restored", folder.string());
   }
 }
 

@@ -30,9 +30,9 @@ double learning_rate_share(const Schedule& schedule, const Progress& progress) {
       return schedule.final_rate +
              (1 - schedule.final_rate) * 0.5 * (1 + std::cos(std::numbers::pi * decayed));
     case ScheduleKind::wsd: {
-      if (schedule.decay == 0 || progress.done <= schedule.decline_start()) return 1;
-      const double declined = (progress.done - schedule.decline_start()) / schedule.decay;
-      return 1 - (1 - schedule.final_rate) * std::min(declined, 1.0);
+      if (schedule.decay == 0 || progress.done <= schedule.decay_start()) return 1;
+      const double share = (progress.done - schedule.decay_start()) / schedule.decay;
+      return 1 - (1 - schedule.final_rate) * std::min(share, 1.0);
     }
     case ScheduleKind::inverse_square_root: {
       const double peak = schedule.warmup > 0 ? schedule.warmup : progress.step;

@@ -1,7 +1,7 @@
 // The learning rate over a training, and the stages of a training.
 //
 // The rate is a share of its peak: warm-up to the peak, then constant, linear, cosine, inverse
-// square root, or constant with a linear decline at the end (wsd). It is a pure function of
+// square root, or constant with a linear decay at the end (wsd). It is a pure function of
 // progress, so trainings measured in any unit (steps, epochs, tokens, minutes) have the same
 // schedules, and resuming needs no state.
 #pragma once
@@ -21,13 +21,13 @@ struct Schedule {
   double warmup = 0;        // in the unit of `length`, at most `length`
   double initial_rate = 0;  // share of the peak at which the warm-up starts
   double final_rate = 0;    // share of the peak at the end of linear, cosine and wsd
-  double decay = 0;         // of wsd: the decline at the end, in the unit of `length`
-  // The training. wsd measures in the unit of training.steps, so that the rates before its decline
+  double decay = 0;         // of wsd: the decay at the end, in the unit of `length`
+  // The training. wsd measures in the unit of training.steps, so that the rates before its decay
   // are the same bits for trainings of all lengths. The others measure in shares of the training.
   double length = 1;
 
   bool in_shares() const { return kind != ScheduleKind::wsd; }
-  double decline_start() const { return length - decay; }  // of wsd
+  double decay_start() const { return length - decay; }  // of wsd
 };
 
 // In the schedule's unit.

@@ -84,8 +84,8 @@ void DivergenceWatch::diverged(const std::string& what) const {
                                ? "there is no checkpoint yet"
                                : "the last checkpoint kept is " + kept.back().filename().string();
   const std::string hint =
-      run_.is_confirmed() ? fmt::format("{}, each can be given with --resume; {}", kRemedies, left)
-                          : fmt::format("{}; the run that was there before comes back", kRemedies);
+      run_.is_confirmed() ? fmt::format("{} (all of these work with --resume); {}", kRemedies, left)
+                          : fmt::format("{}; the previous run is restored", kRemedies);
   throw Diverged({.kind = ErrorKind::failure,
                   .message = what,
                   .location = run_.path().string(),

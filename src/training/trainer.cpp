@@ -453,7 +453,7 @@ class Trainer {
     require_finite();
     if (!is_sound()) {  // save_owed_ stays: the next good step is saved instead
       clear_line();
-      log::warn("nothing is saved at step {}, which was not finite",
+      log::warn("no checkpoint at step {}, which was not finite",
                 format_count(state_.consumed.steps));
       return;
     }

@@ -209,8 +209,8 @@ void complete_validations(TrainingState& state, const fs::path& metrics) {
   }
   const std::int64_t missing = state.left_out - std::ssize(found);
   if (missing > 0) {
-    log::warn("{} does not have {} of the validations so far: the summary will be without them",
-              metrics.string(), format_count(missing));
+    log::warn("{} lacks {} of the validations so far: the summary will omit them", metrics.string(),
+              format_count(missing));
   }
   std::ranges::move(found, std::back_inserter(state.validations));
   std::ranges::stable_sort(state.validations, {}, &ValidationRecord::step);

@@ -102,7 +102,7 @@ TEST_CASE("what a name stands for stays what it is") {
   CHECK(read_file(folder.path / "later") == "x");
   fs::create_symlink("circle", folder.path / "circle");
   CHECK_THROWS_WITH(AtomicFile(InnerPath::named(folder.path / "circle")),
-                    Catch::Contains("in a circle"));
+                    Catch::Contains("loop of symbolic links"));
 }
 
 TEST_CASE("what is open already is written to where it stands") {
@@ -177,5 +177,5 @@ TEST_CASE("a mapped file that is cut short ends the program with a line") {
   ::waitpid(child, &status, 0);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 128 + SIGBUS);
-  CHECK(read_file(said).starts_with("error: a file that is being read was cut short"));
+  CHECK(read_file(said).starts_with("error: a file was truncated while it was read"));
 }

@@ -218,7 +218,7 @@ TEST_CASE("an embedder learns to find partners and goes on as if it had not stop
   CHECK(has(
       folder.train("two", {"--data.train", pairs, "--data.validation_fraction", "0.5", "--resume"})
           .errors,
-      "does not hold the data that the run was begun with"));
+      "does not hold the data that the run was started with"));
 
   const Outcome cosines = run({"predict", folder.of("whole")},
                               "the cat sat\tthe cat sat\n\nthe cat sat\ta green dog\n");

@@ -95,7 +95,7 @@ TEST_CASE("a classifier of single sentences predicts files, lines and the benchm
     const auto json = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);
     CHECK(json["evaluations"][0]["figures"]["accuracy"].get<double>() == Approx(2.0 / 3));
     const Outcome same = run({"evaluate", folder, "--against", folder});
-    CHECK(has(same.output, "0 examples only this run has right, 0 only the other"));
+    CHECK(has(same.output, "0 examples right only here, 0 right only there"));
     const auto compared =
         nlohmann::json::parse(run({"evaluate", folder, "--against", folder, "--json"}).output);
     CHECK(compared["evaluations"][0]["against"]["both_right"] == 2);

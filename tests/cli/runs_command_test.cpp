@@ -167,7 +167,7 @@ TEST_CASE("runs show says what a run is, and what starts from it") {
     CHECK(has(missing.errors, "there is no such run"));
     const Outcome folder = run({"runs", "show", two.runs().string()});
     CHECK(folder.code == 2);
-    CHECK(has(folder.errors, "holds runs and is none itself"));
+    CHECK(has(folder.errors, "is a folder of runs, not a run"));
     const fs::path checkpoint = list_checkpoints(two.run() / "checkpoints").back();
     const Outcome part = run({"runs", "show", checkpoint.string()});
     CHECK(part.code == 2);

@@ -30,7 +30,7 @@ TEST_CASE("the folder of a run goes on with --resume, and is no configuration wi
   const std::string run_folder = trained.tiny.run().string();
   const Outcome refused = run({"train", run_folder});
   CHECK(refused.code == 2);
-  CHECK(has(refused.errors, "is a folder, wanted a configuration file (hint: --resume goes on"));
+  CHECK(has(refused.errors, "is a folder, wanted a configuration file (hint: --resume continues"));
   CHECK(run({"train", run_folder, "--resume", "--run", "other"}).code == 2);
   const Outcome further = run({"train", run_folder + "/", "--resume", "--training.steps", "5"});
   CAPTURE(further.errors);
@@ -45,7 +45,7 @@ TEST_CASE("a run that has ended says so when it is resumed, and how it would go 
   const Outcome again = run({"train", trained.tiny.run().string(), "--resume"});
   CHECK(again.code == 0);
   CHECK(has(again.output,
-            "tiny: was finished already (training.steps 3); --training.steps 6 goes on\n"));
+            "tiny: was finished already (training.steps 3); --training.steps 6 continues\n"));
   CHECK(has(again.output, "tiny: 3 steps"));
   const std::string longer = "--training.steps";
   CHECK_FALSE(has(run({"train", trained.file, "--resume", longer, "6"}).output, "already"));

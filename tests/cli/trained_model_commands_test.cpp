@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -149,7 +150,7 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
                 .code == 0);
     const Outcome refused = run({"evaluate", folder, "--data", other});
     CHECK(refused.code == 2);
-    CHECK(has(refused.errors, "divides the text that the run was trained on in another way"));
+    CHECK(has(refused.errors, "splits the text that the run was trained on differently"));
     // The same division elsewhere is the same set, and another text is another text.
     std::filesystem::copy(tiny.data(), tiny.folder.path / "same",
                           std::filesystem::copy_options::recursive);
@@ -161,20 +162,20 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
     // In the place of the run's own set, too.
     std::filesystem::remove_all(tiny.data());
     std::filesystem::rename(other, tiny.data());
-    CHECK(has(run({"evaluate", folder}).errors, "in another way"));
+    CHECK(has(run({"evaluate", folder}).errors, "differently"));
   }
   SECTION("what its weights never met is one line, and the header names the flags") {
     Outcome plain;
     const std::string nothing = said([&] { plain = run({"evaluate", folder, "--length", "64"}); });
     CHECK_FALSE(has(nothing, "trained with"));
-    CHECK_FALSE(has(nothing, "never trained"));
+    CHECK_FALSE(has(nothing, "untrained"));
     CHECK_FALSE(has(plain.output, "with --"));
     const Outcome other = run({"evaluate", folder, "--position", "alibi", "--threads", "1"});
     REQUIRE(other.code == 0);
     CHECK(has(said([&] {
                 run({"evaluate", folder, "--position", "alibi"});
               }),
-              "position alibi: the weights were trained with rope, and no training has seen "
+              "position alibi: the weights were trained with rope, never with "
               "alibi"));
     CHECK(has(other.output, "evaluated in fp32, with --position alibi\n"));
     const Outcome json = run({"evaluate", folder, "--position", "alibi", "--json"});
@@ -183,17 +184,17 @@ TEST_CASE("a masked model's run is evaluated and asked about masks") {
         nlohmann::json::parse(run({"evaluate", folder, "--json"}).output).contains("overrides"));
     CHECK(said([&] {
             run({"evaluate", folder, "--position", "rerope"});
-          }).find("no training") == std::string::npos);
+          }).find("never with") == std::string::npos);
     const TinyRun learned("learned");
     train_run(learned.settings, ExistingRun::refuse);
     const std::string table = learned.run().string();
     CHECK(has(said([&] {
                 run({"evaluate", table, "--length", "32,64"});
               }),
-              "rows of 64 tokens are longer than any of the training (32): position learned has "
-              "parameters there that were never trained"));
+              "rows of 64 tokens are longer than the training rows (32): position learned has "
+              "untrained parameters beyond them"));
     CHECK(has(said([&] { run({"evaluate", table, "--shift", "1"}); }), "rows of 33 tokens"));
-    CHECK_FALSE(has(said([&] { run({"evaluate", table}); }), "never trained"));
+    CHECK_FALSE(has(said([&] { run({"evaluate", table}); }), "untrained"));
   }
   SECTION("a copied run says how it is told where its data are") {
     std::filesystem::rename(tiny.data(), tiny.folder.path / "moved");
@@ -250,6 +251,22 @@ TEST_CASE("a causal model's run writes text") {
   const auto object = nlohmann::json::parse(line);
   CHECK(object["text"].get<std::string>().starts_with("Click"));
   CHECK(object["ids"].size() <= 12);
+  const auto text_of = [](const Outcome& generated) {
+    return nlohmann::json::parse(lines_of(generated.output).at(0))["text"].get<std::string>();
+  };
+  const std::string text = text_of(outcome);
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  const auto letter = std::find_if(text.begin() + 5, text.end(), is_letter);  // after "Click"
+  REQUIRE(letter != text.end());
+  const std::string stop(1, *letter);
+  std::vector<std::string> stopped = words;
+  stopped.insert(stopped.end(), {"--stop", "no such text", "--stop", stop});
+  CHECK(text_of(run(stopped)) == std::string(text.begin(), letter));
+  const std::vector<std::string> live = {"generate", folder, "Click", "--tokens", "12"};
+  const std::string whole = run(live).output;
+  stopped = live;
+  stopped.insert(stopped.end(), {"--stop", stop});
+  CHECK(run(stopped).output == whole.substr(0, whole.find(stop, 5)) + "\n");
   CHECK(run({"generate", folder, "Click", "--top-p", "0"}).code == 2);
   CHECK(has(run({"fill-mask", folder, "a [MASK]"}).errors, "generate"));
   const auto evaluated = nlohmann::json::parse(run({"evaluate", folder, "--json"}).output);

@@ -164,7 +164,7 @@ TEST_CASE("the output file is what standard output would be, whole or not there"
   write_file_atomically(file, "ab\n");
   const Outcome same = run_translate({pairs.folder, "--input", file, "--output", file});
   CHECK(same.code == 2);
-  CHECK(has(same.errors, "is read by this command, which would write over it"));
+  CHECK(has(same.errors, "is an input of this command, which would overwrite it"));
   CHECK(read_file(file) == "ab\n");
   // A folder is made, where one can be.
   CHECK(run_translate({pairs.folder, "--output", pairs.file("new/out")}, "ab\n").code == 0);

@@ -31,7 +31,7 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
         "--data.length: got 1024, but learned has a table of 512 positions (hint: "
         "--position.learned.length 1024)");
   CHECK(message({{"data.masking.mask", "0.9"}, {"data.masking.random", "0.2"}}) ==
-        "--data.masking.random: mask 0.9 and random 0.2 are more than 1 together (hint: the rest "
+        "--data.masking.random: mask 0.9 and random 0.2 add up to more than 1 (hint: the rest "
         "of the chosen tokens stays as it is)");
   CHECK(
       message({{"training.initial_learning_rate", "0.1"}}) ==
@@ -48,11 +48,12 @@ TEST_CASE("contradictory keys are refused in words, at the key that the user set
   CHECK(has(message({{"position.factor", "4"}}), "no scaling is set that uses it"));
 }
 
-TEST_CASE("a decline needs wsd, one length, and room in the training") {
+TEST_CASE("a decay needs wsd, one length, and room in the training") {
   CHECK(message({{"training.decay", "100"}}) ==
-        "--training.decay: got 100, but the schedule linear has no decline of that length (hint: "
+        "--training.decay: got 100, but the schedule linear has no separate decay (hint: "
         "training.schedule: wsd)");
-  CHECK(has(message({{"training.decay_ratio", "0.2"}}), "the schedule linear has no decline"));
+  CHECK(
+      has(message({{"training.decay_ratio", "0.2"}}), "the schedule linear has no separate decay"));
   const auto wsd = [](std::vector<Override> flags) {
     flags.push_back({"training.schedule", "wsd"});
     return message(flags);
@@ -62,11 +63,11 @@ TEST_CASE("a decline needs wsd, one length, and room in the training") {
   CHECK(wsd({{"training.decay", "100"}, {"training.decay_ratio", "0.2"}}) ==
         "--training.decay_ratio: got 0.2 beside training.decay 100 (hint: set one of the two)");
   CHECK(wsd({{"training.decay", "600"}, {"training.warmup", "500"}}) ==
-        "--training.decay: a warm-up of 0.5 and a decline of 0.6 of the training (1000) are longer "
-        "than it together (hint: --training.decay 0 --training.decay_ratio 0.1 is a tenth of any "
-        "training)");
+        "--training.decay: a warm-up of 0.5 and a decay of 0.6 of the run (1000) are together "
+        "longer than the run (hint: --training.decay 0 --training.decay_ratio 0.1 is a tenth of "
+        "any training)");
   CHECK(wsd({{"training.decay", "600"}, {"training.warmup", "400"}}) == "no error");
-  CHECK(has(wsd({{"training.decay", "2k"}}), "a decline of 2 of the training (1000)"));
+  CHECK(has(wsd({{"training.decay", "2k"}}), "a decay of 2 of the run (1000)"));
   CHECK(has(wsd({{"training.decay", "5min"}}), "5min cannot be compared with training.steps 1000"));
   CHECK(has(wsd({{"task", "probe"}, {"training.decay", "1e"}}), "have no epochs"));
 }
@@ -85,8 +86,8 @@ TEST_CASE("blocks that cannot stand together are refused") {
         "divisor of model.heads)");
   CHECK(has(message({{"model.key_value_heads", "8"}}), "4 heads of queries cannot share"));
   CHECK(message({{"model.norm_kind", "rms_norm"}}) ==
-        "--model.norm_kind: got rms_norm beside model.bias true, but RMSNorm has none (hint: "
-        "model.bias: false; queries, keys and values may have one by model.query_key_value_bias)");
+        "--model.norm_kind: got rms_norm with model.bias true, but RMSNorm has no bias (hint: "
+        "model.bias: false; model.query_key_value_bias gives one to queries, keys and values)");
   CHECK(message({{"model.norm_kind", "rms_norm"}, {no_bias, "false"}}) == "no error");
   CHECK(has(message({{"model.embedding_norm", "true"}}), "where the embedding always has one"));
   CHECK(has(message({{"model.first_norm", "false"}}), "the first layer has none before it"));

@@ -128,7 +128,7 @@ TEST_CASE("what is wrong with a formula stands over its caret") {
   says("sum(i, 0, 3, i)", "i is the name of something else", 5);
   says("sum(exp, 0, 3, i)", "exp is the name of something else", 5);
   says("sum(t, 0, 3, sum(t, 0, 1, t))", "t is the name of something else", 18);
-  says("sum(t, 0, i, t)", "a sum goes from one integer to another", 11);
+  says("sum(t, 0, i, t)", "a sum's bounds are integers", 11);
   says("sum(t, 0, 3, 1) + t", "nothing here is called t", 19);
   says(std::string(300, '(') + "i", "too deep a nesting", 101);
 }

@@ -242,10 +242,10 @@ TEST_CASE("a flag that is an option of another scheme says nothing, and is refus
   CHECK(refused({{"position", "t5"}, {"position.buckets", "8"}}) == "no error");
   CHECK(has(
       refused({{"task", "translation"}, {"training.batch_tokens", "512"}, {"training.batch", "4"}}),
-      "--training.batch: says nothing where training.batch_tokens counts"));
+      "--training.batch: has no effect while training.batch_tokens"));
   CHECK(refused({{"training.batch", "4"}}) == "no error");
   CHECK(has(refused({{"task", "causal_lm"}, {"attention.features", "16"}}),
-            "--attention.features: is of FAVOR+'s random features"));
+            "--attention.features: is for FAVOR+'s random features"));
   CHECK(refused(
             {{"task", "causal_lm"}, {"attention.kernel", "favor"}, {"attention.features", "16"}}) ==
         "no error");
@@ -317,7 +317,7 @@ TEST_CASE("aliases stand for what they name, and for no more than a file could w
   for (const char* key : {"stages", "data.sources", "position", "training.steps", "matrix",
                           "attention.layers", "nobody"}) {
     CAPTURE(key);
-    CHECK(has(refused(std::string(key) + ": " + swollen("x")), "aliases (*NAME) that stand for"));
+    CHECK(has(refused(std::string(key) + ": " + swollen("x")), "aliases (*NAME) that expand to"));
   }
   // A text a million letters long, named a hundred times.
   const std::string text(1'000'000, 'x');

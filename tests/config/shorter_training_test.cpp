@@ -41,7 +41,7 @@ TEST_CASE("a flag that makes a training shorter than its file's warm-up shortens
   CHECK(to_string(shorter(steps, "1e").training.warmup) == "400");
 }
 
-TEST_CASE("the decline of wsd is shortened with a training, too") {
+TEST_CASE("the decay of wsd is shortened with a training, too") {
   ConfigFolder folder;
   const auto file =
       folder.write("a.yaml", "training: {schedule: wsd, steps: 5000, warmup: 400, decay: 500}\n");

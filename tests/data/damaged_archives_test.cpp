@@ -147,8 +147,8 @@ TEST_CASE("A tar is read whole, also where two were joined, or refused") {
 
   const std::size_t second = tar_member("a.txt", members[0].second).size();
   const std::size_t third = second + tar_member("b.txt", members[1].second).size();
-  CHECK(has(read("a.tar", tar.substr(0, third)).problem, "the archive is cut"));
-  CHECK(has(read("a.tar.xz", xzipped(tar.substr(0, third))).problem, "the archive is cut"));
+  CHECK(has(read("a.tar", tar.substr(0, third)).problem, "the archive is truncated"));
+  CHECK(has(read("a.tar.xz", xzipped(tar.substr(0, third))).problem, "the archive is truncated"));
   std::string hole = tar;
   hole.replace(second, 512, std::string(512, '\0'));
   CHECK(has(read("a.tar", hole).problem, "Damaged tar archive"));

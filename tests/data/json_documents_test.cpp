@@ -85,7 +85,7 @@ TEST_CASE("a line that is no text says where and what there is") {
   CHECK(has(complaint("[1, 2]\n"), "texts.jsonl:1: is a list of 2, wanted an object"));
   const std::string missing = complaint("{\"id\": 7, \"content\": \"a\", \"title\": \"b\"}\n");
   CHECK(has(missing, "texts.jsonl:1: has no field \"text\", wanted a text"));
-  CHECK(has(missing, "it has texts in \"content\", \"title\"; text_field"));
+  CHECK(has(missing, "it has texts in \"content\", \"title\"; choose one with --text-field"));
   CHECK(has(complaint("{\"text\": null}\n"), "has null as \"text\", wanted a text"));
   CHECK(has(complaint("{\"text\": \" \"}\n"), "holds no text"));
 }
@@ -111,8 +111,8 @@ TEST_CASE("what other programs write into JSON Lines stops no corpus and is coun
 }
 
 TEST_CASE("a file is JSON Lines by its name, compressed or not") {
-  for (const char* name :
-       {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz", "A.JSONL", "a.jsonl.GZ"}) {
+  for (const char* name : {"a.jsonl", "b/a.ndjson", "a.jsonl.gz", "a.jsonl.zst", "a.b.jsonl.xz",
+                           "A.JSONL", "a.jsonl.GZ"}) {
     CHECK(is_json_lines(name));
   }
   for (const char* name : {"a.json", "a.txt", "jsonl", "a.jsonl.txt", "a.gz", "-"}) {

@@ -492,7 +492,7 @@ TEST_CASE("A file is divided by its bytes, and every byte of it is in one of the
     write_text(folder.path / "file", "short");
     CHECK(has(message_of_prepare(options), "is too short to be divided: 5 bytes"));
     options.corpus.inputs = {folder.path / "file", folder.path / "file"};
-    CHECK(has(message_of_prepare(options), "one file is divided by its bytes"));
+    CHECK(has(message_of_prepare(options), "only a single file can be divided by bytes"));
     options.corpus.inputs = {"-"};
     CHECK(has(message_of_prepare(options), "can be read only once"));
     options.corpus.inputs = {folder.path / "file"};

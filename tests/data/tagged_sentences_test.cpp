@@ -157,7 +157,7 @@ TEST_CASE("the tags tell their scheme") {
     return message_of([&] { scheme_of(tags, wanted, "train.conll"); });
   };
   CHECK(has(problem({"O", "B-PER", "PER"}, TagScheme::automatic),
-            "train.conll: has tags of no one scheme: \"PER\" beside B- or I-"));
+            "train.conll: mixes tag schemes: \"PER\" beside B- or I-"));
   CHECK(has(problem({"O", "B-PER", "L-PER", "U-PER"}, TagScheme::automatic), "write E- for L-"));
   CHECK(has(problem({"O", "S-PER"}, TagScheme::bio), "tagging.scheme: is bio, and train.conll"));
   CHECK(ordered_tags({"I-B", "O", "B-A", "O", "B-B"}) == WordList{"O", "B-A", "B-B", "I-B"});

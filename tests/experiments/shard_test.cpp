@@ -49,7 +49,7 @@ TEST_CASE("a shard is said in words or by a Slurm array") {
   CHECK(shard_in(array("5", "1", "9", "3")).count == 3);
   CHECK(shard_in(array("4", "4", "4", "1")).whole());
   CHECK(has(message_of([] { shard_in({}); }), "SLURM_ARRAY_TASK_ID is not set"));
-  CHECK(has(message_of([] { shard_in(array("3", "1", "7", "3")); }), "not evenly apart"));
+  CHECK(has(message_of([] { shard_in(array("3", "1", "7", "3")); }), "not evenly spaced"));
 }
 
 TEST_CASE("shards take every run once, and the last draws the table") {

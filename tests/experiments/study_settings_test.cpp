@@ -391,7 +391,7 @@ TEST_CASE("a key that says nothing in a combination is no second run of the same
   const StudySettings study = load_study(file);
   REQUIRE(study.runs.size() == 4);
   CHECK(study.runs[0].refusals.empty());
-  CHECK(has(study.runs[1].refusals.lines().front(), "is of FAVOR+'s random features"));
+  CHECK(has(study.runs[1].refusals.lines().front(), "is for FAVOR+'s random features"));
   CHECK(study.runs[2].refusals.empty());
   CHECK(study.runs[3].refusals.empty());
   const auto one = folder.write("t.yaml",

@@ -125,15 +125,25 @@ TEST_CASE("an export replaces an earlier one where it is asked to, and nothing e
   write(true);
   const std::string config = read_file(out / "config.json");
   CHECK_THROWS_WITH(write(false), Contains("--overwrite"));
-  write_file_atomically(out / "config.json", "{}");
   write(true);
   CHECK(read_file(out / "config.json") == config);
+  const auto keeps = [&] {
+    CHECK_THROWS_WITH(write(true), Contains("is not an unchanged export and nothing else"));
+  };
   write_file_atomically(out / "mine.txt", "kept");
-  CHECK_THROWS_WITH(write(true), Contains("is not an exported model and nothing else"));
+  keeps();
   CHECK(read_file(out / "mine.txt") == "kept");
   fs::remove(out / "mine.txt");
+  fs::create_directory_symlink(folder.path, out / "link");
+  keeps();
+  fs::remove(out / "link");
+  write(true);
+  write_file_atomically(out / "config.json", "{}");
+  keeps();
+  CHECK(read_file(out / "config.json") == "{}");
+  write_file_atomically(out / "config.json", config);
   fs::remove(out / "manifest.json");
-  CHECK_THROWS_WITH(write(true), Contains("is not an exported model and nothing else"));
+  keeps();
 }
 
 TEST_CASE("a model without token types is exported with a table of zeros") {

@@ -469,7 +469,7 @@ TEST_CASE("a file that Git LFS has not fetched is told as that, whatever it was"
   const Copy copy("bert");
   copy.write(file, pointer);
   CHECK_THROWS_WITH(copy.read(),
-                    Contains(file + ": is a pointer of Git LFS") && Contains("run `git lfs pull`"));
+                    Contains(file + ": is a Git LFS pointer") && Contains("run `git lfs pull`"));
 }
 
 TEST_CASE("a folder of an adapter is told as that") {

@@ -85,7 +85,7 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
   // Other weights would go on with other numbers.
   CHECK(has(refused(mixture.settings("parts", "[{directory: data}, {directory: capitals}]", "8"),
                     ExistingRun::resume),
-            "is not what the run was begun with: fingerprint "));
+            "is not what the run was started with: fingerprint "));
   // So would the same text divided again.
   CorpusOptions corpus;
   corpus.inputs = {mixture.tiny.folder.path / "capitals.txt"};
@@ -95,7 +95,7 @@ TEST_CASE("several sources are trained on, recorded, and gone on with as if neve
            .overwrite = true},
           *open_tokenizer({.kind = TokenizerKind::bytes}));
   CHECK(has(refused(mixture.settings("parts", both, "8"), ExistingRun::resume),
-            "is not what the run was begun with: training fingerprint "));
+            "is not what the run was started with: training fingerprint "));
 }
 
 TEST_CASE("sources that do not fit are refused before the run is made") {

@@ -204,7 +204,7 @@ TEST_CASE("a classifier starts from a pretrained model with its shape, scheme an
       }
       return "";
     };
-    CHECK(has(opened(tiny.data()), "no run, no checkpoint"));
+    CHECK(has(opened(tiny.data()), "neither a run, a checkpoint"));
     CHECK(has(opened("/nowhere"), "is not there"));
   }
 }

@@ -91,6 +91,6 @@ TEST_CASE("the keys of a run are known from its best checkpoint's settings and l
   CHECK(has(keys, "position.rope.original_length 32\n"));  // of its own training
   fs::remove(find_checkpoint(tiny.run()) / "model.safetensors");
   CHECK(has(complaint([&] { model_source_keys(tiny.run()); }), "model.safetensors"));
-  CHECK(has(complaint([&] { model_source_keys(tiny.data()); }), "no run, no checkpoint"));
+  CHECK(has(complaint([&] { model_source_keys(tiny.data()); }), "neither a run, a checkpoint"));
   CHECK(has(complaint([&] { model_source_keys("/nowhere"); }), "is not there"));
 }

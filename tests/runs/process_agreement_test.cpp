@@ -78,7 +78,7 @@ TEST_CASE("a run whose record does not say that processes share a step has a bat
   CHECK(said_of_step(3, training, {}, nlohmann::json::object()) == "3");
   CHECK(has(said_of_step(7, training, {}, {{"processes", 2}}),
             "a step has 48 rows (batch 8 x accumulation 6), which 7 processes cannot share evenly "
-            "(hint: go on with a number of processes that divides 48)"));
+            "(hint: continue with a number of processes that divides 48)"));
 }
 
 }  // namespace roformer

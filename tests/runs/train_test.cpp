@@ -215,7 +215,7 @@ TEST_CASE("a run goes on with its own division of a text alone") {
   settings.training.steps.amount = 4;
   settings.data.directory = pair[1];
   const std::string message = refusal(settings, ExistingRun::resume);
-  CHECK(has(message, "does not hold the data that the run was begun with"));
+  CHECK(has(message, "does not hold the data that the run was started with"));
   CHECK(has(message, "training fingerprint"));
   // What an older program wrote tells less, and goes on.
   nlohmann::json record = record_of(tiny.run());
@@ -271,14 +271,14 @@ TEST_CASE("a run goes on with nothing else than what it was begun with") {
     prepare_other(tiny.folder.path, long_text(), longer.data.directory);
     const std::string message = refusal(longer, ExistingRun::resume);
     CHECK(has(message, "data.directory: " + longer.data.directory.string()));
-    CHECK(has(message, "does not hold the data that the run was begun with: fingerprint \""));
+    CHECK(has(message, "does not hold the data that the run was started with: fingerprint \""));
     CHECK(has(message, "name the data that were in " + tiny.data().string()));
   }
   SECTION("other ones in the same place") {
     fs::remove_all(tiny.data());
     prepare_other(tiny.folder.path, long_text(), tiny.data());
     CHECK(has(refusal(longer, ExistingRun::resume),
-              "does not hold the data that the run was begun with"));
+              "does not hold the data that the run was started with"));
   }
   SECTION("the same text split otherwise") {
     nlohmann::json record = record_of(tiny.run());
@@ -292,7 +292,7 @@ TEST_CASE("a run goes on with nothing else than what it was begun with") {
     record["precision"] = "fp8";
     write_file_atomically(tiny.run() / "run.json", record.dump());
     CHECK(has(refusal(longer, ExistingRun::resume),
-              "training.precision: the run was begun in fp8, here it would go on in "));
+              "training.precision: the run was started in fp8, here it would continue in "));
   }
   CHECK(list_checkpoints(tiny.run() / "checkpoints") == checkpoints);
 }
@@ -376,7 +376,7 @@ TEST_CASE("a continuation takes the stored settings and the flags") {
   CHECK(filed.resumed({{"run", "renamed"}}).run == "renamed");
 }
 
-TEST_CASE("a run takes another length before the decline of wsd, and not after it") {
+TEST_CASE("a run takes another length before the decay of wsd, and not after it") {
   const TinyRun tiny("rope", {{"training.schedule", "wsd"},
                               {"training.steps", "10"},
                               {"training.decay", "4"},
@@ -386,12 +386,12 @@ TEST_CASE("a run takes another length before the decline of wsd, and not after i
   Settings other = tiny.settings;
   other.training.steps.amount = 12;
   CHECK(has(refusal(other, ExistingRun::resume),
-            "the run has reached step 10, where the decline of the stored training (10) has begun; "
-            "only a checkpoint before it serves another length"));
+            "the run has reached step 10, where the decay of the stored training (10) has begun; "
+            "another length needs a checkpoint before it"));
   CHECK(refusal(tiny.settings, ExistingRun::resume).empty());
   fs::remove_all(tiny.run() / "checkpoints" / "step-00000010");
   other.training.steps.amount = 9;
-  CHECK(has(refusal(other, ExistingRun::resume), "the decline of the wanted training (9)"));
+  CHECK(has(refusal(other, ExistingRun::resume), "the decay of the wanted training (9)"));
   other.training.steps.amount = 12;
   CHECK(train_run(other, ExistingRun::resume).consumed.steps == 12);
 }
@@ -484,7 +484,7 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
                       << pretrained.run().string() << "}\nruns: " << tiny.settings.runs.string()
                       << "\n";
   const std::string line =
-      "texts have up to 64 tokens, and the model that this one starts from was trained in rows of "
+      "texts have up to 64 tokens, but the pretrained model was trained on rows of "
       "32";
   const auto trained_at = [&](const std::string& length) {
     const std::vector<Override> flags = {
@@ -492,7 +492,7 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
     return said(
         [&] { train_run(load_settings(file, flags, model_source_keys), ExistingRun::refuse); });
   };
-  CHECK_FALSE(has(trained_at("32"), "was trained in rows of"));
+  CHECK_FALSE(has(trained_at("32"), "was trained on rows of"));
   CHECK(has(trained_at("64"), line));
   // Its evaluation says it, too, when the start is gone.
   fs::remove_all(pretrained.run());
@@ -500,7 +500,7 @@ TEST_CASE("a classifier that reads longer texts than its start was trained in sa
     return said([&] { warn_of_short_start(open_run_of<Classifier>(tiny.settings.runs / run)); });
   };
   CHECK(has(evaluated("at-64"), line));
-  CHECK_FALSE(has(evaluated("at-32"), "was trained in rows of"));
+  CHECK_FALSE(has(evaluated("at-32"), "was trained on rows of"));
 }
 
 TEST_CASE("loader threads do not change what a classifier learns") {
@@ -542,7 +542,7 @@ TEST_CASE("a run that has no checkpoint yet does not begin again from other weig
   longer.training.steps.amount = 5;
   train_run(longer, ExistingRun::resume);
   CHECK(has(refusal(second.settings, ExistingRun::resume),
-            "holds other weights than when the run was begun"));
+            "holds other weights than when the run was started"));
 }
 
 TEST_CASE("a record that names more processes than there can be is refused") {

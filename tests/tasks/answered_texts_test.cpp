@@ -108,7 +108,7 @@ TEST_CASE("a line in, a line out") {
   CHECK(answered("A\tB\n\t\nC\tD\n", Shape::pair) == "a\tb\tanswer\nA\tB\tA|B\n\nC\tD\tC|D\n");
   const std::string broken = "{\"a\": \"x\"}\n{\"a\": \n{\"a\": \"y\"}\n";
   CHECK(has(answered(broken, Shape::single), "standard input:2: is not JSON from column 7 on"));
-  CHECK(has(answered(broken, Shape::single), "--skip-broken leaves other lines out"));
+  CHECK(has(answered(broken, Shape::single), "--skip-broken skips other lines"));
   CHECK(answered(broken, Shape::single, {.skip_broken = true}) ==
         "{\"a\":\"x\",\"answer\":\"x\",\"more\":1}\n\n{\"a\":\"y\",\"answer\":\"y\",\"more\":1}\n");
   CHECK(answered("\n{\n{\n\n{\"a\": \"x\"}\n", Shape::single, {.skip_broken = true}) ==
@@ -122,11 +122,14 @@ TEST_CASE("a line in, a line out") {
 
 TEST_CASE("what cannot be answered is refused with its line") {
   CHECK(has(answered("A\tB\n", Shape::single),
-            "standard input:1: has 2 columns and no line of their names (hint: a text a line, or"));
-  CHECK(has(answered("A\nB\n", Shape::pair), "standard input:1: has 1 column and no line"));
-  CHECK(has(answered("A\tB\tC\n", Shape::either), "a text a line, two texts a line with a tab"));
+            "standard input:1: has 2 columns and no header line (hint: one text per line, or"));
+  CHECK(has(answered("A\nB\n", Shape::pair), "standard input:1: has 1 column and no header"));
+  CHECK(has(answered("A\tB\tC\n", Shape::either), "one text per line, two texts per line"));
   CHECK(has(answered("A\nB\tC\n", Shape::single), "standard input:2: has 2 columns, wanted 1"));
   CHECK(has(answered("a\ta\nx\ty\n", Shape::single), "has two columns \"a\""));
+  const std::string twice = "a\tn\tn\nx\t1\t2\n";
+  CHECK(answered(twice, Shape::single) == "a\tn\tn\tanswer\nx\t1\t2\tx\n");
+  CHECK(has(answered(twice, Shape::single, {.json = true}), "has two columns \"n\""));
   CHECK(has(answered("{\"a\": \"x\"}\n{\"b\": \"y\"}\n", Shape::single),
             "standard input:2: has no \"a\""));
   CHECK(has(answered("", Shape::single), "standard input: is empty"));

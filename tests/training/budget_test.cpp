@@ -1,4 +1,4 @@
-// One checkpoint before the decline of wsd serves trainings of several lengths: each is the
+// One checkpoint before the decay of wsd serves trainings of several lengths: each is the
 // training that had its length from the beginning, bit for bit.
 
 #include "catch.h"

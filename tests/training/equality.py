@@ -167,7 +167,7 @@ def contradictions(world):
     world.train(config, "of-two", 2)
     text = world.fail(config, "of-two", 3, {}, "--resume", "--training.steps", "6")
     uneven = "training.batch: a step has 8 rows (batch 8 x accumulation 1), which 3 processes cannot share evenly"
-    assert f"{uneven} (hint: go on with a number of processes that divides 8)" in text, text
+    assert f"{uneven} (hint: continue with a number of processes that divides 8)" in text, text
     text = world.fail(config, "of-three", 3, {})
     assert f"{uneven} (hint: batch 9 is the nearest that they can)" in text, text
     assert not (world.folder / "runs" / "of-three").exists()

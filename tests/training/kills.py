@@ -81,7 +81,7 @@ def killed(world, chooser, options):
                 text = output_of(world.folder, rank)
                 assert codes[rank] == 1, (rank, victim, codes, text)
                 named = f"process {victim} on {socket.gethostname()}"
-                early = f"{victim}" in text and "did not come" in text or "cannot" in text
+                early = f"{victim}" in text and "did not connect" in text or "cannot" in text
                 assert named in text or early, (rank, victim, text)
             print(f"{run}: process {victim} killed, the others left after {took:.1f} s")
         assert kills > 0, run

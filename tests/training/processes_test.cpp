@@ -74,7 +74,7 @@ TEST_CASE("a process that does not come is named") {
     connect(launch_of(0, 2, free_port()), {.timeout = milliseconds(500)});
     FAIL("connected to nobody");
   } catch (const Error& error) {
-    CHECK_THAT(error.what(), Catch::Contains("1 of 2 processes did not come within 0.5 s: 1"));
+    CHECK_THAT(error.what(), Catch::Contains("1 of 2 processes did not connect within 0.5 s: 1"));
   }
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("a process that hangs ends the others within the timeout") {
     barrier(processes);
   });
   CHECK_THAT(problems[0], Catch::Contains("process 1 on "));
-  CHECK_THAT(problems[0], Catch::Contains("has given no sign of life for"));
+  CHECK_THAT(problems[0], Catch::Contains("has not responded for"));
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(8000));
 }
 
@@ -279,14 +279,14 @@ TEST_CASE("another training at the same port is told so") {
       port, {.timeout = milliseconds(20000), .job = "run a"},
       [&](Processes& processes) {
         if (processes.rank() == 0) {
-          require_refusal(0, port, other, "listens there already");
+          require_refusal(0, port, other, "already listens there");
           require_refusal(1, port, other, "cannot meet the others there");
         }
         barrier(processes);
       },
       [&] {
         try {
-          require_refusal(1, port, other, "another training meets there: \"run a\"");
+          require_refusal(1, port, other, "another run already meets there: \"run a\"");
         } catch (const std::exception& error) {
           early = error.what();
         }
@@ -316,7 +316,7 @@ TEST_CASE("a process that comes twice is told so, and the others do not notice")
     while (!stranger.sees("/claim/1")) std::this_thread::sleep_for(milliseconds(10));
   }
   CHECK_THROWS_WITH(connect(launch_of(1, 3, port), options),
-                    Catch::Contains("a process 1 of 3 has come there already"));
+                    Catch::Contains("a process 1 of 3 is already connected"));
   begin(2);
   for (std::thread& thread : threads) thread.join();
   CHECK(problems == std::vector<std::string>(3));
@@ -331,7 +331,7 @@ TEST_CASE("the store listens at MASTER_ADDR alone") {
   socklen_t size = sizeof bound;
   REQUIRE(::getsockname(place.descriptor, reinterpret_cast<sockaddr*>(&bound), &size) == 0);
   CHECK(bound.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
-  CHECK_THROWS_WITH(listen_at("127.0.0.1", port, true), Catch::Contains("listens there already"));
+  CHECK_THROWS_WITH(listen_at("127.0.0.1", port, true), Catch::Contains("already listens there"));
   ::close(place.descriptor);
   CHECK(listen_at("localhost", port, false).remark.empty());
   // Another machine's address (TEST-NET-1), and a name that others cannot reach.

@@ -278,7 +278,7 @@ TEST_CASE("a study's folder names its runs where one of them is wanted") {
   begin_run(folder.path / "study" / "rope");
   begin_run(folder.path / "study" / "none");
   CHECK_THROWS_WITH(find_checkpoint(folder.path / "study"),
-                    Catch::Contains("holds runs and is none itself (hint: name one of them: ") &&
+                    Catch::Contains("is a folder of runs, not a run (hint: name one of them: ") &&
                         Catch::Contains("study/none, ") && Catch::Contains("study/rope)"));
   CHECK_THROWS_WITH(find_checkpoint(folder.path / "study" / "rope"),
                     Catch::Contains("holds no checkpoint"));

@@ -56,7 +56,7 @@ TEST_CASE("after the warm-up each schedule is its formula") {
   CHECK(at_step({.kind = ScheduleKind::inverse_square_root}, 99) == Approx(0.1));
 }
 
-TEST_CASE("wsd is constant, and declines over the last steps") {
+TEST_CASE("wsd is constant, and decays over the last steps") {
   // transformers 5.24: get_wsd_schedule(num_warmup_steps=10, num_decay_steps=20,
   // num_training_steps=100, min_lr_ratio=0.1, decay_type="linear") from step 10 on.
   TrainingSettings settings;
@@ -81,7 +81,7 @@ TEST_CASE("wsd is constant, and declines over the last steps") {
   CHECK(at(99) == 1);
 }
 
-TEST_CASE("wsd has the same bits before its decline for trainings of all lengths") {
+TEST_CASE("wsd has the same bits before its decay for trainings of all lengths") {
   TrainingSettings settings;
   settings.schedule = ScheduleKind::wsd;
   settings.warmup = {70, Period::Unit::steps};

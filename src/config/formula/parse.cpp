@@ -304,10 +304,10 @@ class Parser {
     const FormulaUses& uses = node.uses;
     if (node.type != FormulaType::integer || uses.pairs() || uses.head || uses.score ||
         uses.trained) {
-      throw FormulaError(node.column,
-                         "a sum goes from one integer to another, of numbers and of layer, heads, "
-                         "layers and length alone",
-                         "floor(...) makes an integer");
+      throw FormulaError(
+          node.column,
+          "a sum's bounds are integers made only of numbers, layer, heads, layers and length",
+          "floor(...) makes an integer");
     }
     return node;
   }

@@ -25,10 +25,10 @@ std::vector<Key> dape_options(const SchemeSection& section) {
       ROFORMER_OPTION(DapeSettings, width,
                       {.unit = "features",
                        .range = between(1, 4096),
-                       .help = "of the network's hidden layer (Zheng 2024: 32)"}),
+                       .help = "width of the network's hidden layer (Zheng 2024: 32)"}),
       ROFORMER_OPTION(
           DapeSettings, slope,
-          {.range = between(0, 1), .help = "of its LeakyReLU below zero (Zheng 2024: 0.01)"}),
+          {.range = between(0, 1), .help = "slope of its LeakyReLU below zero (Zheng 2024: 0.01)"}),
       ROFORMER_OPTION(DapeSettings, base, wavelength_base()),
   };
 }

@@ -14,12 +14,11 @@ namespace {
 std::vector<Key> fope_options(const SchemeSection& section) {
   return {
       ROFORMER_OPTION(FopeSettings, base, wavelength_base()),
-      ROFORMER_OPTION(
-          FopeSettings, training_length,
-          {.unit = "tokens",
-           .range = between(0, kLongest),
-           .help = "frequencies that complete no rotation in so many tokens are left out; "
-                   "0: data.length. It decides about the tables' shape"}),
+      ROFORMER_OPTION(FopeSettings, training_length,
+                      {.unit = "tokens",
+                       .range = between(0, kLongest),
+                       .help = "frequencies that complete no rotation in this many tokens are left "
+                               "out; 0: data.length. It determines the tables' shape"}),
       ROFORMER_OPTION(FopeSettings, floor_ratio,
                       {.unit = "rotations",
                        .range = above(0),
@@ -37,7 +36,7 @@ std::vector<Key> fope_options(const SchemeSection& section) {
                       {.help = "train the coefficients; the authors leave them as they begin"}),
       ROFORMER_OPTION(FopeSettings, gain,
                       {.range = at_least(0),
-                       .help = "of the coefficients' random part (Hua 2024: 0.3 for 60 M "
+                       .help = "scale of the coefficients' random part (Hua 2024: 0.3 for 60 M "
                                "parameters, 0.4 for 180 M, 0.6 for 1.2 B)"}),
   };
 }

@@ -20,15 +20,15 @@ std::vector<Key> fox_options(const SchemeSection& section) {
                       {.range = at_least(0),
                        .help = "rotate q and k by this base too, in halves; 0: no rotation (Lin "
                                "2025; their option has 500000)"}),
-      ROFORMER_OPTION(FoxSettings, shortest_time,
-                      {.unit = "tokens",
-                       .range = above(0),
-                       .help = "bias_only, fixed: the first head's scores fall by 1 in so many "
-                               "tokens"}),
+      ROFORMER_OPTION(
+          FoxSettings, shortest_time,
+          {.unit = "tokens",
+           .range = above(0),
+           .help = "bias_only, fixed: the first head's scores fall by 1 in this many tokens"}),
       ROFORMER_OPTION(FoxSettings, longest_time,
                       {.unit = "tokens",
                        .range = above(0),
-                       .help = "bias_only, fixed: the last head's scores fall by 1 in so many "
+                       .help = "bias_only, fixed: the last head's scores fall by 1 in this many "
                                "tokens; the times between are spaced evenly in the logarithm"}),
   };
 }

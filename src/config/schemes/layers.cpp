@@ -13,11 +13,11 @@ namespace roformer {
 namespace {
 
 std::vector<Key> layers_options(const SchemeSection& section) {
-  return {ROFORMER_OPTION(
-      LayersSettings, schemes,
-      {.help = "the scheme of each layer (from 0): {0-2: rope, 3: none}, {3-last/4: none, others: "
-               "rope}, {0: {scheme: rope, base: 1e6}, others: alibi}; other options stand in the "
-               "schemes' own sections"})};
+  return {
+      ROFORMER_OPTION(LayersSettings, schemes,
+                      {.help = "the scheme of each layer (from 0): {0-2: rope, 3: none}, "
+                               "{3-last/4: none, others: rope}, {0: {scheme: rope, base: 1e6}, "
+                               "others: alibi}; other options go in the schemes' own sections"})};
 }
 
 // The scheme that an entry names, with the entry's options.

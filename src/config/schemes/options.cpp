@@ -16,7 +16,7 @@ RowText table_length() {
 RowText bucket_count() {
   return {.unit = "buckets",
           .range = between(2, kLongest),
-          .help = "distances share so many values (Raffel 2020: 32)"};
+          .help = "distances share this many values (Raffel 2020: 32)"};
 }
 
 RowText bucket_distance() {

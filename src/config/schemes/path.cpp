@@ -11,8 +11,8 @@ std::vector<Key> path_options(const SchemeSection& section) {
       ROFORMER_OPTION(PathSettings, rank,
                       {.unit = "features",
                        .range = between(0, kLongest),
-                       .help = "the projection to w goes through so many features (Yang 2025: 32); "
-                               "0: one matrix"}),
+                       .help = "the projection to w goes through this many features (Yang 2025: "
+                               "32); 0: one matrix"}),
       ROFORMER_OPTION(
           PathSettings, convolution,
           {.unit = "tokens",

@@ -36,7 +36,7 @@ std::vector<Key> rope_options(const SchemeSection& section) {
                                "2024); p_rope (Barbero 2024) leaves the slow pairs as they are"}),
       ROFORMER_OPTION(RopeSettings, factor,
                       {.range = at_least(1),
-                       .help = "of the scaling: how many times longer the text may become"}),
+                       .help = "factor of the scaling: how many times longer the text may become"}),
       ROFORMER_OPTION(RopeSettings, original_length,
                       {.unit = "tokens",
                        .range = between(0, kLongest),

@@ -66,10 +66,9 @@ std::vector<Key> classification_keys() {
                    {.help = "names of the classes in the order of the outputs; empty: those in "
                             "data.train, in alphabetical or numerical order",
                     .decides = Decides::nothing}),
-      ROFORMER_KEY(
-          classification.class_weights,
-          {.help = "balanced: the loss of an example is weighted by the examples per class "
-                   "divided by the examples of its class"}),
+      ROFORMER_KEY(classification.class_weights,
+                   {.help = "balanced: the loss of an example is weighted by the mean number of "
+                            "examples per class divided by the number in its class"}),
       ROFORMER_KEY(classification.metric,
                    {.help = "the figure that ranks checkpoints; auto: accuracy (single), micro_f1 "
                             "(multi) or spearman (regression)",

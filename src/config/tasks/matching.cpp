@@ -12,9 +12,9 @@ std::vector<Key> matching_keys() {
           matching.loss,
           {.help = "pairs: (A, closer) is 1 and (A, farther) 0, by cross entropy "
                    "(RoFormer's authors); triplet: max(0, margin - difference of scores)"}),
-      ROFORMER_KEY(matching.margin, {.range = above(0),
-                                     .help = "by which the closer text must score higher, of the "
-                                             "triplet loss"}),
+      ROFORMER_KEY(matching.margin,
+                   {.range = above(0),
+                    .help = "triplet loss: margin by which the closer text must score higher"}),
       ROFORMER_KEY(matching.pooling,
                    {.help = "mean of the states of all tokens (RoFormer's authors), or the first "
                             "token's, [CLS]"}),

@@ -20,11 +20,11 @@ std::vector<Key> probe_keys() {
       ROFORMER_KEY(probe.longest,
                    {.unit = "times data.length",
                     .range = between(1, 64),
-                    .help = "tested at 1, 2, 4 ... times the length trained on, up to so many",
+                    .help = "tested at 1, 2, 4 ... times the training length, up to this factor",
                     .tasks = probes}),
       ROFORMER_KEY(probe.examples, {.unit = "examples",
                                     .range = between(1, 1 << 20),
-                                    .help = "of each length, in a validation",
+                                    .help = "examples per length in a validation",
                                     .tasks = probes,
                                     .decides = Decides::figures}),
   };

@@ -19,7 +19,7 @@ std::vector<Key> tagging_keys() {
                     .of_file = true}),
       ROFORMER_KEY(tagging.scheme,
                    {.help = "how tags mark the parts of an entity: bio, bioes, or plain tags that "
-                            "mark none (parts of speech); auto: told from the training data"}),
+                            "mark none (parts of speech); auto: detected from the training data"}),
       ROFORMER_KEY(tagging.classes,
                    {.help = "the tags in the order of the outputs; empty: those in data.train",
                     .decides = Decides::nothing}),

@@ -11,8 +11,8 @@ std::vector<Key> translation_keys() {
       ROFORMER_KEY(translation.decoder_layers,
                    {.unit = "layers",
                     .range = between(0, 1000),
-                    .help = "of the decoder; 0: as many as the encoder's model.layers (a deep "
-                            "encoder beside a shallow decoder: 12 and 1, Kasai 2021)"}),
+                    .help = "layers of the decoder; 0: as many as the encoder's model.layers (a "
+                            "deep encoder beside a shallow decoder: 12 and 1, Kasai 2021)"}),
       ROFORMER_KEY(translation.tie_embeddings,
                    {.help = "source and target share one token table (Vaswani 2017, 3.4); needs a "
                             "joint vocabulary"}),
@@ -22,19 +22,19 @@ std::vector<Key> translation_keys() {
       ROFORMER_KEY(translation.activation_dropout,
                    {.unit = "probability",
                     .range = below_one(),
-                    .help = "of what the activation inside a feed-forward sub-layer gives"}),
+                    .help = "dropout after the activation inside a feed-forward sub-layer"}),
       ROFORMER_KEY(translation.label_smoothing,
                    {.unit = "share",
                     .range = below_one(),
-                    .help = "of the target that is spread over the vocabulary (Vaswani 2017: 0.1); "
-                            "validations report the loss without it"}),
-      ROFORMER_KEY(translation.ranked_by,
-                   {.help = "which figure of a validation makes a checkpoint the best and counts "
-                            "for training.patience"}),
+                    .help = "share of the target's probability that is spread over the vocabulary "
+                            "(Vaswani 2017: 0.1); validations report the loss without it"}),
+      ROFORMER_KEY(
+          translation.ranked_by,
+          {.help = "validation metric that ranks checkpoints and counts for training.patience"}),
 
       ROFORMER_KEY(decoding.beam, {.unit = "hypotheses",
                                    .range = between(1, 1000),
-                                   .help = "kept open in each sentence; 1: the greedy search"}),
+                                   .help = "hypotheses kept open per sentence; 1: greedy search"}),
       ROFORMER_KEY(decoding.length_penalty,
                    {.help = "wu: log p / ((5+n)/6)^alpha (Wu 2016, equation 14); average: log p / "
                             "n^alpha; n counts the end"}),
@@ -58,13 +58,13 @@ std::vector<Key> translation_keys() {
       ROFORMER_KEY(decoding.no_repeat_ngram,
                    {.unit = "tokens",
                     .range = between(0, 1 << 20),
-                    .help = "no so many tokens in a row occur twice in a text (transformers' "
+                    .help = "no sequence of this many tokens occurs twice in a text (transformers' "
                             "no_repeat_ngram_size); 0: they may"}),
       ROFORMER_KEY(decoding.first_token,
                    {.unit = "id",
                     .range = at_least(-1),
-                    .help = "of the target's vocabulary, with which every translation begins, at "
-                            "no cost (transformers' forced_bos_token_id); -1: none"}),
+                    .help = "token of the target's vocabulary with which every translation starts, "
+                            "at no cost (transformers' forced_bos_token_id); -1: none"}),
       ROFORMER_KEY(
           decoding.free_end,
           {.help = "a translation that reaches the longest length ends at no cost, as with "
@@ -75,7 +75,7 @@ std::vector<Key> translation_keys() {
                     .help = "a translation has at most longest_factor times the source's tokens"}),
       ROFORMER_KEY(decoding.longest_extra, {.unit = "tokens",
                                             .range = between(1, 1 << 20),
-                                            .help = "and so many more (Vaswani 2017, 6.1: 50)"}),
+                                            .help = "plus this many more (Vaswani 2017, 6.1: 50)"}),
       ROFORMER_KEY(
           decoding.batch_tokens,
           {.unit = "tokens",
@@ -84,12 +84,12 @@ std::vector<Key> translation_keys() {
       ROFORMER_KEY(decoding.alignment_layer,
                    {.unit = "layer",
                     .range = between(0, 1000),
-                    .help = "of the decoder, counted from 1, whose attention to the source "
+                    .help = "decoder layer, counted from 1, whose attention to the source "
                             "`translate --alignment` reads; 0: the last"}),
       ROFORMER_KEY(decoding.sentences,
                    {.unit = "sentences",
                     .range = at_least(0),
-                    .help = "of the validation set that a validation decodes; 0: all",
+                    .help = "sentences of the validation set that a validation decodes; 0: all",
                     .decides = Decides::figures}),
       ROFORMER_KEY(decoding.prompt_start,
                    {.help = "what `generate` puts before a prompt: the separator, as documents "

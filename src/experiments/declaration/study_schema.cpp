@@ -53,7 +53,7 @@ Json study_section() {
                                   "lines in the charts: unigram, or a label and a value")},
       {"trainings", typed("string", "another study whose trainings are used")},
       {"note", typed("string", "a text below the tables")},
-      {"version", typed("integer", "of a protocol, whose results are kept")}};
+      {"version", typed("integer", "version of a protocol, whose results are kept")}};
   return study;
 }
 
@@ -95,13 +95,13 @@ Json evaluate_section() {
       {"lengths", list_of(length, "tokens of a row")},
       {"variants", list_of(variant, "keys that differ from the training's")},
       {"split", {{"enum", {"validation", "test"}}, {"description", "the texts that are read"}}},
-      {"sentences", typed("integer", "of translators: the first ones of the split; 0: all")},
-      {"examples", typed("integer", "of translators: shown side by side")}};
+      {"sentences", typed("integer", "for translators: the first ones of the split; 0: all")},
+      {"examples", typed("integer", "for translators: shown side by side")}};
   return evaluate;
 }
 
 Json tune_section(const Json& settings) {
-  Json with = closed_object("keys of these trainings that differ from the table's");
+  Json with = closed_object("keys of these runs that differ from the table's");
   add_keys(with, settings);
   Json tune = closed_object("keys that are chosen for each row in advance");
   tune["properties"] = {

@@ -71,7 +71,7 @@ TextColumns glue_columns(const TableReader& table, const GlueTaskFacts& facts) {
   throw_failure(table.location(),
                 facts.pairs ? fmt::format("has no columns {} and {}", usual.first, usual.second)
                             : fmt::format("has no column {}", usual.first),
-                "a line with the names of the columns at the top of the file");
+                "add a header line with the column names");
 }
 
 TextQuestions glue_questions(const GlueTaskFacts& facts) {

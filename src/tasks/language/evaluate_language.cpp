@@ -181,8 +181,8 @@ void print_rest(const EvaluationReport& report, EvaluationText& text) {
       })) {
     text.line("");
     text.paragraph(
-        "Small denominators of linear attention are below a hundredth of what their features could "
-        "add up to; the least as a share of that.");
+        "Small denominators of linear attention are below a hundredth of the largest value that "
+        "their features allow; the least denominator is given as a share of that value.");
   }
   for (const EvaluatedLength& entry : report.lengths) {
     const auto& paired = entry.paired;
@@ -289,8 +289,7 @@ EvaluationResult evaluate_language(OpenedRun run, const EvaluationRequest& reque
   for (const EvaluatedLength& entry : report.lengths) {
     if (std::isfinite(entry.figures.loss)) continue;
     result.warnings.push_back(fmt::format(
-        "in rows of {} the loss is no number: the model's scores leave the range of numbers",
-        entry.length));
+        "in rows of {} the loss is not finite: the model's scores overflow", entry.length));
   }
   if (report.signal != 0) {
     result.stopped = fmt::format(

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -19,11 +18,12 @@ class GeneratedText {
                 const std::vector<std::string>& stops);
 
   // These return the text that is new, which may be none: what may begin a stop text, and a
-  // character whose last bytes have not come, are held back.
+  // character whose last bytes have not come, are held back. Together they return the text of all
+  // tokens, or its part before the stop text that ends first.
   std::string begin();               // the text of `shown`
   std::string add(std::int64_t id);  // not after the text has stopped
   std::string end();                 // what was held back
-  // Whether the sample has reached a stop text. The text ends before it.
+  // Whether the sample has reached a stop text.
   bool has_stopped() const { return stopped_; }
 
  private:
@@ -39,7 +39,8 @@ class GeneratedText {
 
   std::string text_of(std::size_t begin, std::size_t end) const;
   std::string added() const;
-  std::string take();
+  void take_added();
+  bool cut_at_stop(const std::string& text);
   std::size_t possible_stop() const;
 };
 

@@ -197,7 +197,7 @@ PairedLosses compare_losses(const LanguageEvaluation& first, const LanguageEvalu
   if (first.targets_by_row != second.targets_by_row ||
       first.targets_fingerprint != second.targets_fingerprint) {
     throw_usage("--against",
-                "the two models have other targets, so that no loss pairs with another",
+                "the two models have different targets, so their losses cannot be paired",
                 "runs of one task, tokenizer and data.masking");
   }
   std::vector<double> differences;

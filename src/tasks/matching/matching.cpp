@@ -137,7 +137,7 @@ void print(const Answered& answered, const EvaluationRequest& request, Evaluatio
       evaluation.figures.at("loss"), format_count(evaluation.cut),
       format_count(std::ssize(set.texts))));
   if (evaluation.ties > 0) {
-    text.line(fmt::format("{} of {} triplets have the same score twice, which is not right",
+    text.line(fmt::format("{} of {} triplets have a tied score, which counts as wrong",
                           format_count(evaluation.ties), format_count(evaluation.all.examples)));
   }
   if (comparison) text.paragraph(comparison_text(*comparison, request.against));

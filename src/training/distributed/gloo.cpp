@@ -354,7 +354,7 @@ class GlooProcesses : public Processes {
   [[noreturn]] void give_up(const std::string& reason) {
     failed_ = true;
     throw_failure(fmt::format("process {} of {}", rank_, count_), reason,
-                  "--resume goes on from the last whole checkpoint, where there is one yet");
+                  "--resume continues from the last complete checkpoint, if there is one");
   }
 };
 

@@ -116,8 +116,7 @@ struct Heartbeat::State {
     const Clock::time_point time = now();
     if (!reason.empty()) return reason;
     const auto says = [&](std::int64_t rank, Clock::time_point last) {
-      return fmt::format("{} has given no sign of life for {:.0f} s", name(rank),
-                         seconds(time - last));
+      return fmt::format("{} has not responded for {:.0f} s", name(rank), seconds(time - last));
     };
     // An unresponsive store hides all processes, but its keeper is known.
     if (options.store_rank != options.rank && (!unreachable.empty() || time - answered > limit)) {

@@ -154,7 +154,7 @@ std::vector<std::uint8_t> SignedStore::get(const std::string& key) {
   const std::vector<std::uint8_t> sealed = store_->get(named(key));
   const std::optional<std::string> value =
       secret_.open(key, {reinterpret_cast<const char*>(sealed.data()), sealed.size()});
-  if (!value) throw ForeignValue("somebody who is no process of this training wrote to the store");
+  if (!value) throw ForeignValue("a process outside this training run wrote to the store");
   return {value->begin(), value->end()};
 }
 

@@ -84,9 +84,9 @@ ListeningPlace listen_at(const std::string& host, std::int64_t port, bool others
     if (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) continue;  // another machine's
     throw_failure(fmt::format("{}:{}", host, port),
                   errno == EADDRINUSE
-                      ? "another program, maybe another training, listens there already"
+                      ? "another program, perhaps another training run, already listens there"
                       : "process 0 cannot listen there: " + system_message(errno),
-                  "MASTER_PORT: another free port for each training");
+                  "set MASTER_PORT to a different free port for each run");
   }
   if (addresses == nullptr) return {};  // the connection says so
   return {.remark = fmt::format("MASTER_ADDR {} is no address of this machine that others can "

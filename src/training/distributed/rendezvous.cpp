@@ -110,8 +110,8 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
         place_of(launch),
         fmt::format("process {} of {} cannot {} there: {}", launch.rank, launch.processes,
                     wanted.isServer ? "wait for the others" : "meet the others", first_line(error)),
-        "MASTER_ADDR names the machine of process 0, MASTER_PORT a free port of it: a training "
-        "that has begun there takes nobody in");
+        "set MASTER_ADDR to the machine of process 0 and MASTER_PORT to a free port on it; a run "
+        "that has already started accepts no more processes");
   }
 }
 
@@ -120,9 +120,9 @@ Store open_store(const Launch& launch, const ConnectOptions& options, std::strin
   const auto count = std::ranges::count(missing, ',') + 1;
   throw_failure(
       place_of(launch),
-      fmt::format("{} of {} processes did not come within {:g} s: {}", count, launch.processes,
+      fmt::format("{} of {} processes did not connect within {:g} s: {}", count, launch.processes,
                   static_cast<double>(options.timeout.count()) / 1e3, missing),
-      "distributed.timeout allows longer");
+      "raise distributed.timeout to wait longer");
 }
 
 // The secret that this process knows; the others may not know it.
@@ -154,9 +154,9 @@ void refuse_other_job(c10d::Store& store, const Launch& launch, const ConnectOpt
   const std::string job = text_at(store, kJob);
   if (job.empty() || options.job.empty() || job == options.job) return;
   throw_failure(place_of(launch),
-                fmt::format("another training meets there: {}, and this process is of {}",
+                fmt::format("another run already meets there: {}; this process is of {}",
                             printable(job), printable(options.job)),
-                "MASTER_PORT: another free port for each training");
+                "set MASTER_PORT to a different free port for each run");
 }
 
 KnownSecret find_secret(c10d::Store& store, const Launch& launch, const ConnectOptions& options) {
@@ -175,9 +175,9 @@ KnownSecret find_secret(c10d::Store& store, const Launch& launch, const ConnectO
     known.secret.emplace(*given);
     if (how == kByVariable && known.secret->fingerprint() == fingerprint) return known;
     throw_usage(kJobSecretVariable,
-                fmt::format("of process {} is not that of process 0{}", launch.rank,
+                fmt::format("of process {} differs from that of process 0{}", launch.rank,
                             how == kByVariable ? "" : ", which has none"),
-                "one secret for all processes of a training, another for each training");
+                "use one secret for all processes of a run, and a different one for each run");
   }
   if (how == kByVariable) {
     throw_usage(kJobSecretVariable,
@@ -199,10 +199,10 @@ KnownSecret find_secret(c10d::Store& store, const Launch& launch, const ConnectO
 void claim_rank(c10d::Store& store, const Launch& launch) {
   if (store.add(claim_key(launch.rank), 1) == 1) return;
   throw_failure(place_of(launch),
-                fmt::format("a process {} of {} has come there already: it was started twice, or "
-                            "another training meets there",
+                fmt::format("a process {} of {} is already connected: it was started twice, or "
+                            "another run meets there",
                             launch.rank, launch.processes),
-                "MASTER_PORT: another free port for each training");
+                "set MASTER_PORT to a different free port for each run");
 }
 
 struct Others {
@@ -234,7 +234,7 @@ Others wait_for_others(c10d::Store& store, const Launch& launch, const ConnectOp
       throw_failure(place_of(launch),
                     fmt::format("process {} was started as one of {} and process {} as one of {}",
                                 launch.rank, count, r, plain(other)),
-                    "one WORLD_SIZE for all");
+                    "use one WORLD_SIZE for all processes");
     }
     if (!missing.empty()) std::this_thread::sleep_for(kLook);
   } while (!missing.empty() && Clock::now() < end);
@@ -261,14 +261,14 @@ bool all_share(const Others& others, const Launch& launch, const ConnectOptions&
   if (offered && all_on_one_machine(launch)) {
     if (launch.rank == 0) std::this_thread::sleep_for(kTimeToHear);
     throw_failure(place_of(launch),
-                  fmt::format("process {} cannot read the secret that process 0 has left in {}",
+                  fmt::format("process {} cannot read the secret that process 0 wrote to {}",
                               others.without_secret.front(), options.folder.string()),
                   fmt::format("{} gives all processes one", kJobSecretVariable));
   }
   if (launch.rank == 0 && !all_on_one_machine(launch)) {
     log::warn(
-        "the processes share no secret: whoever reaches {} can end this training ({} gives "
-        "them one)",
+        "the processes share no secret: anyone who can reach {} can end this run (set {} to "
+        "give them one)",
         place_of(launch), kJobSecretVariable);
   }
   return false;
