@@ -304,7 +304,7 @@ bool holds_only_export(const fs::path& folder) {
 OutputFolder::Options exported_folder(const fs::path& folder, bool overwrite) {
   return {.output = folder,
           .overwrite = overwrite,
-          .contents = "an unchanged export and nothing else",
+          .contents = "an export as roformer wrote it",
           .is_replaceable = holds_only_export};
 }
 

@@ -1,6 +1,6 @@
-// What may differ between a run and its resumption: one table. Rules that depend on values have
-// functions elsewhere: look_at_run (resume.h) checks may_grow and before_decay, require_same
-// if_asked, and micro_batches_of_step (step_rows.h) if_divisible.
+// The table of rules for what may change when a run is resumed. Some rules depend on values and are
+// checked elsewhere: may_grow and before_decay by look_at_run (resume.h), if_asked by require_same,
+// if_divisible by micro_batches_of_step (step_rows.h).
 #pragma once
 
 #include <string>

@@ -128,7 +128,7 @@ TEST_CASE("an export replaces an earlier one where it is asked to, and nothing e
   write(true);
   CHECK(read_file(out / "config.json") == config);
   const auto keeps = [&] {
-    CHECK_THROWS_WITH(write(true), Contains("is not an unchanged export and nothing else"));
+    CHECK_THROWS_WITH(write(true), Contains("is not an export as roformer wrote it"));
   };
   write_file_atomically(out / "mine.txt", "kept");
   keeps();

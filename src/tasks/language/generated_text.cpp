@@ -11,7 +11,7 @@
 namespace roformer {
 namespace {
 
-// What tokenizers decode bytes to that are no whole character.
+// U+FFFD, to which tokenizers decode an incomplete character.
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 }  // namespace
